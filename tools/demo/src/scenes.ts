@@ -4,7 +4,7 @@ import type { Stage } from './stage.js'
 /** One failure: what is about to happen, what happens, and what it means. */
 export interface Scene {
   readonly title: string
-  /** What to look for, in short lines. */
+  /** Explains what to look for, in short lines. */
   readonly intro: string
   /** Returns the sentence that sums the scene up. Throws if the scene went differently. */
   play(stage: Stage): Promise<string>

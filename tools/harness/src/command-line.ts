@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util'
 
-/** Options by their names: those with a value, and those without one. */
+/** Options by name: with a value (`string`) or without one (`boolean`). */
 export type OptionTypes = Readonly<Record<string, 'string' | 'boolean'>>
 
-/** What was typed, by its name. */
+/** The given options, by name. */
 export type Typed<O extends OptionTypes> = {
   readonly [N in keyof O]?: O[N] extends 'string' ? string : boolean
 }
 
-/** What was typed makes no sense: it is answered with how the tool is used. */
+/** The command line is invalid. The tool prints its usage. */
 export class UsageError extends Error {}
 
 /**
- * Runs a tool, whose exit code `run` returns. What was typed and makes no sense is answered with how
- * the tool is used, and `--help` with nothing else.
+ * Runs a tool with the exit code that `run` returns. For a `UsageError` it prints the error and the usage;
+ * for `--help`, the usage.
  */
 export async function runTool(
   usage: string,
@@ -35,14 +35,14 @@ export async function runTool(
 
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
-/** The same for a tool that has to end what it has begun: a signal aborts `signal`, and is the exit code then. */
+/** Runs a tool that has to clean up. A signal aborts `signal` and sets the exit code. */
 export async function runStoppableTool(
   usage: string,
   run: (args: readonly string[], signal: AbortSignal) => Promise<number>,
 ): Promise<void> {
   const stopping = new AbortController()
   for (const [name, code] of Object.entries(exitCodes)) {
-    // A second one, by a terminal and by the process that started it, says nothing more.
+    // A second signal, from a terminal and from the parent process for example, has no effect.
     process.on(name, () => stopping.abort(code))
   }
   try {
@@ -53,7 +53,7 @@ export async function runStoppableTool(
   if (stopping.signal.aborted) process.exitCode = stopping.signal.reason
 }
 
-/** What was typed, for a script that goes on from there; what makes no sense, and `--help`, end it. */
+/** Reads the command line of a script. An invalid one, and `--help`, end the script. */
 export async function readCommandLine<T>(
   usage: string,
   read: (args: readonly string[]) => T,
@@ -66,12 +66,12 @@ export async function readCommandLine<T>(
   return typed ?? process.exit()
 }
 
-/** The same where nothing but options is typed. */
+/** Reads the command line of a script that has only options. */
 export function readOptions<O extends OptionTypes>(usage: string, options: O): Promise<Typed<O>> {
   return readCommandLine(usage, (args) => parseOptions(args, options))
 }
 
-/** The options of a tool, as they were typed. pnpm hands on the `--` in front of them, too. */
+/** Parses the options. Ignores the `--` that pnpm passes on. */
 export function parseOptions<O extends OptionTypes>(args: readonly string[], options: O): Typed<O> {
   try {
     const types = Object.entries(options).map(([name, type]) => [name, { type }] as const)
@@ -82,7 +82,7 @@ export function parseOptions<O extends OptionTypes>(args: readonly string[], opt
   }
 }
 
-/** How long something lasts, in any unit. */
+/** A positive amount, in any unit. */
 export function parseAmount(name: string, given: string, max: number): number {
   const value = Number(given)
   if (value > 0 && value <= max) return value

@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks'
 
-/** How far the rounds of one measurement lie apart. */
+/** The spread of one figure over several rounds. */
 export interface Spread {
   readonly median: number
   readonly least: number
@@ -13,7 +13,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(known), least: Math.min(...known), most: Math.max(...known) }
 }
 
-/** The middle value; of an even number of values the mean of the two in the middle. */
+/** The middle value; for an even number of values, the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b)
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
@@ -23,7 +23,7 @@ export function median(values: readonly number[]): number {
 
 const nsPerMs = 1e6
 
-/** How long things took, to three digits. It takes 20 ns for each, and the same memory for any number of them. */
+/** Records durations with three significant digits, at 20 ns each and in constant memory. */
 export class Latencies {
   readonly #histogram = createHistogram({ lowest: 1, highest: 1e12, figures: 3 })
 
@@ -39,7 +39,7 @@ export class Latencies {
     this.#histogram.reset()
   }
 
-  /** The milliseconds that this share of them does not exceed; `NaN` where there are none. */
+  /** The milliseconds that this share of the durations does not exceed; `NaN` without durations. */
   quantile(share: number): number {
     return this.count === 0 ? Number.NaN : this.#histogram.percentile(share * 100) / nsPerMs
   }

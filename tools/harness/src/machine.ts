@@ -1,6 +1,6 @@
 import { cpus, release, totalmem } from 'node:os'
 
-/** Where and with what figures were made. */
+/** The machine and the software on which figures were measured. */
 export interface Machine {
   readonly processor: string
   readonly cores: number
@@ -22,7 +22,7 @@ export function describeMachine(): Machine {
   }
 }
 
-/** The same in one line. */
+/** The description of the machine in one line. */
 export function machineLine(): string {
   const { processor, cores, memoryGib, system, node, date } = describeMachine()
   return `${cores} x ${processor}, ${memoryGib} GiB, ${system}, Node ${node}; ${date}`

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The compiled program of an app of ours, by the URL of the app's manifest. */
+/** Path of an app's compiled program. `manifest` is the URL of the app's package.json. */
 export function programOf(manifest: string): string {
   return fileURLToPath(new URL('dist/src/main.js', manifest))
 }
 
-/** A script of ours as a process of its own that talks in lines. It ends with this process at the latest. */
+/** A script in its own process that communicates in lines. It ends when this process exits. */
 export class ScriptProcess {
   readonly exited: Promise<void>
   readonly #child: ChildProcess
@@ -21,12 +21,12 @@ export class ScriptProcess {
   constructor(script: URL, args: readonly string[], nodeOptions: readonly string[] = []) {
     const path = fileURLToPath(script)
     this.#child = spawn(process.execPath, [...nodeOptions, path, ...args], {
-      // A test runner's own loader must not run in it.
+      // The loader of a test runner must not run in the script.
       env: { ...process.env, NODE_OPTIONS: undefined },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     this.#heard = createInterface(this.#child.stdout!)[Symbol.asyncIterator]()
-    // That it has gone is heard elsewhere.
+    // The end of the process is reported by `exited`.
     this.#child.stdin!.on('error', () => {})
     process.once('exit', this.#kill)
     this.exited = once(this.#child, 'exit').then(() => {
@@ -38,7 +38,7 @@ export class ScriptProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** The next line that it says. */
+  /** The next line of its standard output. */
   async hear(): Promise<string> {
     const { value, done } = await this.#heard.next()
     if (done !== true) return value
@@ -49,14 +49,14 @@ export class ScriptProcess {
     this.#child.stdin!.write(`${line}\n`)
   }
 
-  /** Nothing in it is closed. */
+  /** Kills the process without closing anything in it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#kill()
     await this.exited
   }
 }
 
-/** What a script answers in one line of JSON; it is killed then. */
+/** Runs a script that prints one line of JSON, returns the value and kills the script. */
 export async function askScript<Answer>(
   script: URL,
   args: readonly string[],
@@ -66,14 +66,14 @@ export async function askScript<Answer>(
   return JSON.parse(await child.hear()) as Answer
 }
 
-/** A signal ends this process in order: what is to be done at its `exit` is done. */
+/** Makes signals exit this process, so that its `exit` listeners run. */
 export function exitOnSignals(): void {
   process.once('SIGHUP', () => process.exit(129))
   process.once('SIGINT', () => process.exit(130))
   process.once('SIGTERM', () => process.exit(143))
 }
 
-/** A directory for this process, removed however it ends. Servers that write there have to end first. */
+/** A directory that is removed when this process exits. Servers that write to it must end first. */
 export function scratchDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }))

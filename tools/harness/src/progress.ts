@@ -3,7 +3,7 @@ export interface ProgressOutput {
   write(text: string): unknown
 }
 
-/** A line that says how far it is: over and over in a terminal, else a new one from time to time. */
+/** Shows the progress: in a terminal one line that is rewritten, otherwise a new line from time to time. */
 export class Progress {
   readonly #output: ProgressOutput
   readonly #describe: () => string
@@ -28,7 +28,7 @@ export class Progress {
 
 const clear = '\r\u001b[K'
 
-/** For what waits for itself, so that no timer could tell it: what begins now, and when that is. */
+/** Logs the next step of synchronous work, which would block a timer. */
 export function tellStep(what: string): void {
   process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${what}\n`)
 }

@@ -1,10 +1,10 @@
 interface Look {
-  /** A letter for each column, `l` or `r`: where its cells stand. Columns without one stand right. */
+  /** Alignment of each column, `l` or `r`. Default: right. */
   readonly align?: string
   readonly indent?: string
 }
 
-/** Text in columns that are as wide as they have to be. */
+/** Formats rows as aligned columns. */
 export function drawTable(
   rows: readonly (readonly string[])[],
   { align = 'l', indent = '' }: Look = {},

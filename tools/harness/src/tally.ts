@@ -1,4 +1,4 @@
-/** How often each thing was counted, by its name. Plain data, so that threads can hand it over. */
+/** Counts by name. Plain data, so that threads can exchange it. */
 export type Counts = Record<string, number>
 
 export function addCounts(counts: Counts, more: Readonly<Counts>): void {
@@ -9,7 +9,9 @@ export function sumOfCounts(counts: Readonly<Counts>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
-/** The values that have the same key, in the order in which each key came first. `Map.groupBy` of Node 21. */
+/**
+ * Groups the values by key, in the order in which the keys first occur. Replaces `Map.groupBy` of Node 21.
+ */
 export function groupBy<T, K>(values: Iterable<T>, keyOf: (value: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>()
   for (const value of values) {

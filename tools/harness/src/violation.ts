@@ -1,4 +1,4 @@
-/** Something that must never be. `check` names the rule in words that stay, the message tells what it was this time. */
+/** A broken rule. `check` is the stable name of the rule; the message describes this case. */
 export class Violation<Check extends string = string> extends Error {
   readonly check: Check
 
@@ -9,7 +9,7 @@ export class Violation<Check extends string = string> extends Error {
   }
 }
 
-/** A tool whose checks have a type of their own gives `holds` that type. */
+/** A tool with its own type of checks assigns `holds` to this type. */
 export type Holds<Check extends string> = (
   condition: boolean,
   check: Check,
@@ -20,7 +20,7 @@ export const holds: Holds<string> = (condition, check, message) => {
   if (!condition) throw new Violation(check, message())
 }
 
-/** What an error says of itself. */
+/** The name, code and message of an error. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? ` (${String(error.code)})` : ''

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 
-/** What a tool with this command line says, and how it ends. */
+/** The output and exit code of a tool with this command line. */
 async function run(...args: readonly string[]) {
   const facade = new URL('../src/index.js', import.meta.url).href
   const tool = `
@@ -15,11 +15,11 @@ async function run(...args: readonly string[]) {
   return { out, error, code: await ended }
 }
 
-t.test('a tool that is asked for help says how it is used, and has not failed', async (t) => {
+t.test('--help prints the usage and exits with 0', async (t) => {
   t.same(await run('--help'), { out: 'Usage: tool [--count n]\n', error: '', code: 0 })
 })
 
-t.test('what makes no sense is answered with how the tool is used', async (t) => {
+t.test('an invalid command line prints the error and the usage, and exits with 2', async (t) => {
   t.same(await run('--count', 'many'), {
     out: '',
     error: '--count is many; it must be a whole number above 0\n\nUsage: tool [--count n]\n',
@@ -29,7 +29,7 @@ t.test('what makes no sense is answered with how the tool is used', async (t) =>
   t.match(unknown, { out: '', error: /^Unknown option '--cuont'.*\n\nUsage: tool/, code: 2 })
 })
 
-t.test('a tool ends with the code that it returns', async (t) => {
+t.test('a tool exits with the code that it returns', async (t) => {
   t.match(await run('--count', '7'), { out: '', error: '', code: 7 })
-  t.match(await run('--', '--count', '3'), { code: 3 }, 'as pnpm hands it on')
+  t.match(await run('--', '--count', '3'), { code: 3 }, 'as pnpm passes it on')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { drawTable } from '../src/index.js'
 
-t.test('columns are as wide as they have to be, and stand left or right', (t) => {
+t.test('columns fit their cells and are aligned left or right', (t) => {
   const rows = [
     ['case', 'median', 'target'],
     ['life', '7', '>= 5'],

@@ -10,12 +10,12 @@ import { getOffer } from '@tenure/state-machine/internal'
 
 type Fields<T extends LogRecord['type']> = Omit<RecordOf<T>, 'type' | 'at'>
 
-/** What a task is submitted with; the rest is filled in. */
+/** Fields of a submission; defaults fill in the rest. */
 export type Submission = Partial<Omit<Fields<'TaskCreated'>, 'taskId'>>
 
 /**
- * A history, written record by record as a coordinator would write it. Each is applied at once, so
- * that none can be written that breaks a rule. Time passes only when it is told to.
+ * A history, written record by record as a coordinator would. Each record is applied immediately, so that
+ * invalid records cannot be written. Time passes only through `wait` and `expire`.
  */
 export class Book {
   readonly state: State = createState()
@@ -35,13 +35,13 @@ export class Book {
     return this.entries.length + 1
   }
 
-  /** Time passes. */
+  /** Advances the time. */
   wait(ms: number): this {
     this.now += ms
     return this
   }
 
-  /** A coordinator opens the log. */
+  /** Simulates that a coordinator opens the log. */
   restart(): this {
     const firstLsn = this.nextLsn
     if (this.openings.at(-1)?.firstLsn === firstLsn) this.openings.pop()
@@ -49,7 +49,7 @@ export class Book {
     return this
   }
 
-  /** Gives the task's id. */
+  /** Returns the id of the task. */
   submit(submission: Submission = {}): number {
     return this.#write('TaskCreated', {
       taskId: this.nextLsn,
@@ -60,7 +60,7 @@ export class Book {
     })
   }
 
-  /** Gives the lease's id. */
+  /** Returns the id of the lease. */
   lease(taskId: number, workerId = 'w-1'): number {
     const { attempt, executionWindowMs } = getOffer(this.state, taskId)!
     return this.#write('LeaseGranted', {
@@ -72,7 +72,7 @@ export class Book {
     })
   }
 
-  /** A heartbeat that extends the lease. */
+  /** Extends the lease, as a heartbeat does. */
   extend(leaseId: number): number {
     const { executionWindowMs, grantedAt } = this.#ofLease(leaseId)
     const windowEnd = grantedAt + executionWindowMs
@@ -80,7 +80,7 @@ export class Book {
     return this.#write('LeaseExtended', { leaseId, newLeaseExpiry })
   }
 
-  /** The lease's time passes, and it is expired: by a running coordinator, or by one that starts. */
+  /** Expires the lease, by a running coordinator or by one that starts. */
   expire(leaseId: number, atStart = false): number {
     const { taskId, leaseExpiry } = this.#ofLease(leaseId)
     this.now = Math.max(this.now, leaseExpiry)
@@ -97,7 +97,7 @@ export class Book {
     return this.#write('TaskFailed', { taskId, leaseId, failureReason, ...named })
   }
 
-  /** A report without authority. */
+  /** Records a report under a lease that has lost its authority. */
   cancel(leaseId: number): number {
     return this.#write('TaskCancelled', { taskId: this.#ofLease(leaseId).taskId, leaseId })
   }

@@ -11,7 +11,9 @@ import {
 } from '@tenure/state-machine'
 import type { NaiveModel } from '@tenure/testing'
 
-/** What a state shows otherwise than the naive model, which finds every task, line and count by looking at everything. */
+/**
+ * Describes the first difference between a state and the naive model, which computes everything by scanning.
+ */
 export function findDifference(state: State, naive: NaiveModel): string | undefined {
   const queues = naive.queues()
   const shown = {
@@ -32,7 +34,7 @@ export function findDifference(state: State, naive: NaiveModel): string | undefi
   }
   for (const what of Object.keys(shown) as (keyof typeof shown)[]) {
     if (isDeepStrictEqual(shown[what], expected[what])) continue
-    return `${what}: ${JSON.stringify(shown[what])}, and naively ${JSON.stringify(expected[what])}`
+    return `${what}: ${JSON.stringify(shown[what])}, but the naive model has ${JSON.stringify(expected[what])}`
   }
   return undefined
 }

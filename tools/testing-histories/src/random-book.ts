@@ -3,8 +3,8 @@ import type { Random } from '@tenure/testing'
 import { Book } from './book.js'
 
 /**
- * A history as a bad week makes it: tasks with short windows, few retries and late beginnings, workers
- * that crash, stall, report too late and fail, coordinators that are down, tasks that are stopped and forgotten.
+ * A random history with many troubles: short windows, few retries, delayed tasks; workers that crash, stall,
+ * fail and report too late; coordinator restarts; killed and forgotten tasks.
  */
 export function randomBook(random: Random, steps = 200): Book {
   const book = new Book({ leaseMs: 100 })
@@ -18,7 +18,7 @@ class World {
   readonly #random: Random
   readonly #tasks: number[] = []
   #running: { readonly taskId: number; readonly leaseId: number }[] = []
-  /** Leases that are lost: their workers may not know. */
+  /** Lost leases whose workers may not know it. */
   #lost: { readonly taskId: number; readonly leaseId: number }[] = []
 
   constructor(book: Book, random: Random) {
@@ -80,7 +80,7 @@ class World {
       return task?.state === 'WAITING' && task.eligibleAt! <= this.#book.now
     })
     if (eligible.length === 0) return
-    // The first ones again and again: what runs often is what has to be explained.
+    // Prefers the first ones, so that some tasks run often.
     const taskId = this.#random.pick(eligible.slice(0, 3))
     const workerId = `w-${this.#random.integer(4)}`
     this.#running.push({ taskId, leaseId: this.#book.lease(taskId, workerId) })
@@ -114,7 +114,7 @@ class World {
     if (lease === undefined) return
     this.#lost = this.#lost.filter((other) => other !== lease)
     const task = getTask(this.#book.state, lease.taskId)
-    // Forgotten, or older than the last 32: such a report is rejected.
+    // The coordinator rejects reports about forgotten tasks and about attempts older than the last 32.
     if (!task?.attempts.some(({ leaseId }) => leaseId === lease.leaseId)) return
     this.#book.cancel(lease.leaseId)
   }

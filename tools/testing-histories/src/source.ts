@@ -2,15 +2,15 @@ import { apply, createState, encodeRecord, encodeState } from '@tenure/state-mac
 import type { Book } from './book.js'
 
 export interface SourceOptions {
-  /** States to keep, by LSN. */
+  /** LSNs of the checkpoints to provide. */
   readonly checkpoints?: readonly number[]
-  /** Removes what lies before. */
+  /** The first LSN; earlier records are removed. */
   readonly firstLsn?: number
-  /** How many records come at once. */
+  /** Number of records per run. */
   readonly runLength?: number
 }
 
-/** The book as a reader of a log would give it, from memory. */
+/** The book as the reader of a log would return it, from memory. */
 export function sourceOf(
   book: Book,
   { checkpoints = [], firstLsn = 1, runLength = 7 }: SourceOptions = {},

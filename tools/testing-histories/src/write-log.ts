@@ -5,9 +5,9 @@ import type { Book } from './book.js'
 import type { SourceOptions } from './source.js'
 
 /**
- * The book as a log in a directory, byte for byte the same each time: opened where the book says
- * that a coordinator did. With checkpoints, and without what lies before the older of the last two
- * of them, if `firstLsn` is not 1.
+ * Writes the book as a log into a directory, with the same bytes each time, and with an opening for each of
+ * the book's. Checkpoints are written, too. If `firstLsn` is not 1, the log is truncated at the older of its
+ * last two checkpoints.
  */
 export async function writeLog(
   directory: string,
@@ -17,7 +17,7 @@ export async function writeLog(
   const state = createState()
   for (const [index, opening] of openings.entries()) {
     const clock = new SimulatedClock({ startMs: opening.at })
-    // Files of one size: otherwise how large they get depends on how fast the disk is.
+    // Files of one size: otherwise their sizes would depend on the speed of the disk.
     const options = { clock, randomBytes: fixedBytes, sync: 'none', segmentBytes: 2 ** 20 } as const
     const log = await openLog(directory, options)
     const end = openings[index + 1]?.firstLsn ?? entries.length + 1
@@ -37,7 +37,7 @@ export async function writeLog(
   }
 }
 
-/** Pieces that end where a checkpoint is made, and are not too large. */
+/** Batches of limited size that end where a checkpoint is made. */
 function* cut(
   entries: readonly Book['entries'][number][],
   checkpoints: readonly number[],

@@ -36,7 +36,7 @@ async function recordsOf(log: {
   return records
 }
 
-t.test('a book written to a log is read from there as from memory', async (t) => {
+t.test('a book read from a log equals the book in memory', async (t) => {
   const book = someBook()
   const directory = directoryOf(t)
   await writeLog(directory, book)
@@ -45,7 +45,7 @@ t.test('a book written to a log is read from there as from memory', async (t) =>
   t.same(reader.openings, book.openings)
 })
 
-t.test('a log without its beginning has two checkpoints', async (t) => {
+t.test('a truncated log has two checkpoints', async (t) => {
   const directory = directoryOf(t)
   await writeLog(directory, someBook(), { checkpoints: [2, 4], firstLsn: 3 })
   const reader = await openReadOnly(directory)
@@ -53,14 +53,14 @@ t.test('a log without its beginning has two checkpoints', async (t) => {
   t.same(reader.checkpoints, [4, 2])
 })
 
-t.test('a book writes no record that breaks a rule', async (t) => {
+t.test('a book rejects a record that breaks a rule', async (t) => {
   const book = new Book()
   const task = book.submit()
   book.lease(task)
   t.throws(() => book.lease(task), { code: 'STATE_INVARIANT_VIOLATION' })
 })
 
-t.test('a random book has every kind of record, and every kind of end', (t) => {
+t.test('a random book has every kind of record and of expiry', (t) => {
   const records = [1, 2, 3].flatMap((seed) => {
     return randomBook(new Random(seed), 2000).entries.map(({ record }) => record)
   })

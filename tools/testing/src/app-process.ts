@@ -2,22 +2,22 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-/** Whoever starts it, as far as it ends what it has started: a test, say. */
+/** The owner of started programs, such as a test, which ends them. */
 export interface Owner {
   teardown(action: () => Promise<void>): void
 }
 
 export interface AppOptions {
-  /** All of its environment: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   readonly env: NodeJS.ProcessEnv
   readonly args?: readonly string[]
-  /** In a process group of its own: Ctrl-C reaches only whoever has started it. */
+  /** Starts the program in its own process group, which Ctrl-C does not reach. */
   readonly detached?: boolean
-  /** Told each line of its log. */
+  /** Called with each log line. */
   readonly hear?: ((line: LogLine) => void) | undefined
 }
 
-/** A line of its log. */
+/** A log line of the program. */
 export interface LogLine {
   readonly level: string
   readonly time: string
@@ -31,7 +31,7 @@ export interface AppExit {
   readonly stderr: string
 }
 
-/** A program of Node as a process of its own, and what it says: whoever waits waits for its words, not for time. */
+/** A Node program in its own process. Tests wait for its log lines, never for time to pass. */
 export class AppProcess {
   readonly lines: LogLine[] = []
   readonly exited: Promise<AppExit>
@@ -54,7 +54,7 @@ export class AppProcess {
     })
     const lines = createInterface({ input: this.#child.stdout! })
     lines.on('line', (line) => this.#take(line))
-    // The last line may still be on its way when the process has gone.
+    // The last line may arrive after the process has exited.
     this.exited = Promise.all([once(this.#child, 'close'), once(lines, 'close')]).then(
       ([[code]]) => ({ code, stdout: this.#stdout, stderr: this.#stderr }),
     )
@@ -69,7 +69,7 @@ export class AppProcess {
     return this.#stdout + this.#stderr
   }
 
-  /** The first line with this message and these fields, once it has been written. */
+  /** Resolves with the first line that begins with this message and has these fields. */
   async line(msg: string, fields: Readonly<Record<string, unknown>> = {}): Promise<LogLine> {
     const isMeant = (line: LogLine) => {
       const entries = Object.entries(fields)
@@ -82,7 +82,9 @@ export class AppProcess {
     })
     const line = await Promise.race([heard, this.exited])
     if ('msg' in line) return line
-    throw new Error(`it ended with ${line.code} and without "${msg}":\n${this.output}`)
+    throw new Error(
+      `the program exited with ${line.code} before it logged "${msg}":\n${this.output}`,
+    )
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -94,7 +96,7 @@ export class AppProcess {
     return this.exited
   }
 
-  /** At once; settles when it has gone. */
+  /** Kills the program, and resolves when it is gone. */
   async end(): Promise<void> {
     this.kill('SIGKILL')
     await this.exited
@@ -111,7 +113,7 @@ export class AppProcess {
   }
 }
 
-/** Settings from outside would be settings; and tap's own loader must not run in the child. */
+/** Removes TENURE_ variables, which would configure the program, and tap's loader. */
 export function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForeign = (name: string) => name === 'NODE_OPTIONS' || name.startsWith('TENURE_')
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isForeign(name)))

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 
-/** Any character but half of a pair. Of its own unit for that fast-check maps all of Unicode first, for a second. */
+/**
+ * Any character except a lone surrogate. fast-check's own `unit` would first map all of Unicode, which takes
+ * a second.
+ */
 export const character = fc
   .integer({ min: 0, max: 0x10_ffff })
   .filter((code) => code < 0xd800 || code > 0xdfff)

@@ -1,6 +1,6 @@
 /**
- * The defaults that a document tells: of each table whose second column is "default" the names of one
- * option, and what stands beside them. An amount is a number, in milliseconds or bytes.
+ * The defaults in a document: from each table whose second column is "default", the rows that name one
+ * option. Amounts become numbers, in milliseconds or bytes.
  */
 export function documentedDefaults(markdown: string): ReadonlyMap<string, unknown> {
   const defaults = new Map<string, unknown>()
@@ -34,7 +34,7 @@ function readCell(cell: string): unknown {
   return Number(digits.replaceAll(',', '')) * (unit === undefined ? 1 : (units[unit] ?? 1))
 }
 
-/** A literal of JavaScript, or a word. */
+/** A JavaScript literal, or a plain word. */
 function readLiteral(code: string): unknown {
   if (code === 'Infinity') return Number.POSITIVE_INFINITY
   const json = code.replaceAll("'", '"').replace(/(\w+):/g, '"$1":')

@@ -1,4 +1,4 @@
-/** Collects what a hook is called with, for a test to wait for. */
+/** Collects the calls of a hook, and lets a test wait for them. */
 export class Events<T> {
   readonly seen: T[] = []
   readonly #waiting: (() => void)[] = []
@@ -17,7 +17,7 @@ export class Events<T> {
   }
 }
 
-/** Takes the process's uncaught exceptions in place of whoever else would. */
+/** Takes over the uncaught exceptions of the process. */
 export class Uncaught extends Events<unknown> {
   readonly #others = process.listeners('uncaughtException')
 

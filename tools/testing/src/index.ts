@@ -1,4 +1,4 @@
-/** The one public face of the package. */
+/** The public entry of the package. */
 export {
   type AppExit,
   type AppOptions,

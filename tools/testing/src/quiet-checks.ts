@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-/** What of a test of tap is needed here. */
+/** The assertions of a tap test that are used here. */
 interface Assertions {
   ok(found: unknown, message: string): unknown
   equal(found: unknown, expected: unknown, message: string): unknown
@@ -10,9 +10,9 @@ interface Assertions {
 }
 
 /**
- * For loops that check thousands of times. A check that holds is only counted: tap writes a line for
- * each, and gets ready to tell of a difference whether there is one or not. One that does not hold is
- * made again by tap. Whoever loops asks in the end for `count`: a loop that checks nothing proves nothing.
+ * Checks for loops with thousands of iterations. A check that holds is only counted: tap would write a line
+ * and prepare a diff for each. A check that fails is repeated with tap. Assert on `count` after the loop,
+ * because a loop without checks proves nothing.
  */
 export class QuietChecks {
   readonly #assertions: Assertions
@@ -46,7 +46,7 @@ export class QuietChecks {
     if (!isDeepStrictEqual(found, expected)) this.#assertions.strictSame(found, expected, message)
   }
 
-  /** `expected` may leave out fields of the first level, and nothing below it is a pattern. */
+  /** `expected` may omit fields of the first level; nested values must be equal. */
   match(found: object, expected: object, message = ''): void {
     this.#count++
     const isMatch = isDeepStrictEqual(found, { ...found, ...expected })

@@ -1,8 +1,8 @@
 /**
- * The one source of chance in a simulated world: the same seed gives the same world again.
+ * The only source of randomness in a simulated world: the same seed gives the same world.
  *
- * The generator is sfc32 (128 bits of state, passes PractRand), seeded through splitmix32 so that
- * seeds which differ in one bit share nothing.
+ * The generator is sfc32 (128 bits of state, passes PractRand), seeded through splitmix32, so that seeds that
+ * differ in one bit give unrelated sequences.
  */
 export class Random {
   #a: number
@@ -17,7 +17,7 @@ export class Random {
     this.#a = low()
     this.#b = high()
     this.#c = low() ^ high()
-    // The first outputs still show the seed.
+    // The first outputs still depend visibly on the seed.
     for (let i = 0; i < 12; i++) this.#word()
   }
 
@@ -54,8 +54,8 @@ export class Random {
   }
 
   /**
-   * A generator of its own, so that one part of a world may draw more or fewer numbers without
-   * changing what all the others see.
+   * An independent generator. A part of a world that uses one may draw more or fewer numbers without
+   * affecting the other parts.
    */
   fork(): Random {
     return new Random(this.#word() * 2 ** 21 + (this.#word() >>> 11))

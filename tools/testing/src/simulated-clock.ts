@@ -1,16 +1,16 @@
 /**
  * Time that passes only when a test says so.
  *
- * Code under test reads the clock and sets timers as ever; `advance` runs what falls due, one timer
- * at a time, and lets everything that a timer set in motion come to rest before the next one. The
- * wall clock can step and drift apart from the monotonic one, as it does on real machines.
+ * Code under test reads the clock and sets timers as usual. `advance` runs due timers one by one, and lets
+ * each one's consequences settle before the next. The wall clock can jump and drift relative to the monotonic
+ * clock, as on real machines.
  */
 export interface SimulatedClockOptions {
-  /** What the wall clock shows at the start. */
+  /** The initial wall clock time. */
   readonly startMs?: number
   /**
-   * Where `soon` callbacks run: `immediate` (the default) in a real `setImmediate`, so that code
-   * makes progress without anyone driving the clock; `manual` only inside `settle` and `advance`.
+   * Where `soon` callbacks run. `immediate` (the default): in a real `setImmediate`, without driving the
+   * clock. `manual`: only inside `settle` and `advance`.
    */
   readonly soon?: 'immediate' | 'manual'
 }
@@ -21,19 +21,19 @@ interface Entry {
 }
 
 const startMsDefault = Date.UTC(2026, 0, 1)
-/** Not zero, so that nobody mistakes monotonic time for time since the start. */
+/** Not zero, so that monotonic time is not mistaken for time since the start. */
 const monotonicStartMs = 4_000.5
-/** Rounds of `soon` callbacks without rest after which `settle` gives up. */
+/** Maximum number of rounds of `soon` callbacks in `settle`. */
 const settleRoundsMax = 100_000
 
 export class SimulatedClock {
   readonly #soon: 'immediate' | 'manual'
-  /** In the order in which they fire. */
+  /** Timers in the order in which they fire. */
   readonly #timers: Entry[] = []
   #soonQueue: (() => void)[] = []
   #soonPending = 0
   #monotonicMs = monotonicStartMs
-  /** The wall clock at `#wallFromMs` of monotonic time, and how fast it runs from there. */
+  /** The wall clock at monotonic time `#wallFromMs`; since then it runs at `#wallRate`. */
   #wallMs: number
   #wallFromMs = monotonicStartMs
   #wallRate = 1
@@ -53,7 +53,7 @@ export class SimulatedClock {
 
   setTimer(delayMs: number, callback: () => void): { cancel(): void } {
     const entry = { dueMs: this.#monotonicMs + Math.max(0, delayMs), callback }
-    // Behind all that fall due at the same time: equal timers fire in the order they were set.
+    // After all timers with the same due time: equal timers fire in the order in which they were set.
     const behind = this.#timers.findIndex((other) => other.dueMs > entry.dueMs)
     this.#timers.splice(behind === -1 ? this.#timers.length : behind, 0, entry)
     return {
@@ -76,7 +76,7 @@ export class SimulatedClock {
     })
   }
 
-  /** Lets the time pass; resolves when all that fell due has run and come to rest. */
+  /** Advances the time. Resolves when all due timers have run and their consequences have settled. */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0)) throw new RangeError(`time does not run backwards: ${ms} ms`)
     await this.settle()
@@ -86,15 +86,15 @@ export class SimulatedClock {
   }
 
   /**
-   * Time passes and no timer runs, as in a process that was stopped, or is busy: what has fallen due
-   * runs with the next `advance`.
+   * Time passes without running timers, as in a stopped or busy process. The next `advance` runs what has
+   * become due.
    */
   oversleep(ms: number): void {
     if (!(ms >= 0)) throw new RangeError(`time does not run backwards: ${ms} ms`)
     this.#monotonicMs += ms
   }
 
-  /** Goes to the next timer and runs it; false when there is none. */
+  /** Advances to the next timer and runs it. Returns false if there is none. */
   async advanceToNextTimer(): Promise<boolean> {
     await this.settle()
     const ran = this.#runNextTimer(Number.POSITIVE_INFINITY)
@@ -105,7 +105,7 @@ export class SimulatedClock {
   /** Runs promise continuations and `soon` callbacks until none is left. No time passes. */
   async settle(): Promise<void> {
     for (let round = 0; round < settleRoundsMax; round++) {
-      // A turn of the real event loop empties the queue of promise continuations.
+      // A turn of the real event loop runs all promise continuations.
       await new Promise<void>(turnEventLoop)
       const queue = this.#soonQueue
       this.#soonQueue = []
@@ -115,25 +115,25 @@ export class SimulatedClock {
     throw new Error(`the code under test did not come to rest in ${settleRoundsMax} rounds`)
   }
 
-  /** Steps the wall clock; monotonic time and timers do not notice. */
+  /** Changes the wall clock; monotonic time and timers are not affected. */
   jump(ms: number): void {
     this.#rebaseWall()
     this.#wallMs += ms
   }
 
-  /** From here on the wall clock runs at this rate: 1.01 gains ten milliseconds in a second. */
+  /** Sets the rate of the wall clock: 1.01 gains ten milliseconds per second. */
   drift(rate: number): void {
     if (!(rate >= 0)) throw new RangeError(`a clock may stand still but not run backwards: ${rate}`)
     this.#rebaseWall()
     this.#wallRate = rate
   }
 
-  /** How many timers are set. */
+  /** Number of timers that are set. */
   get timers(): number {
     return this.#timers.length
   }
 
-  /** Milliseconds until the next timer falls due. */
+  /** Milliseconds until the next timer is due. */
   get nextTimerMs(): number | undefined {
     const next = this.#timers[0]
     return next === undefined ? undefined : next.dueMs - this.#monotonicMs
@@ -158,7 +158,7 @@ export class SimulatedClock {
   }
 }
 
-/** The one thing that is not simulated: everything that can run without time passing has run. */
+/** Uses the real event loop: afterwards, everything that can run without time passing has run. */
 function turnEventLoop(callback: () => void): void {
   // biome-ignore lint/style/noRestrictedGlobals: this is the other side of the clock's seam
   setImmediate(callback)

@@ -3,7 +3,7 @@ import { rmSync, statfsSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A file system of its own, in memory and so small that it can be filled. */
+/** A separate file system in memory, small enough to be filled. */
 export class SmallDisk {
   readonly path: string
   readonly #ballast: string
@@ -13,7 +13,7 @@ export class SmallDisk {
     this.#ballast = join(path, 'ballast')
   }
 
-  /** On an empty directory; `undefined` where this user may mount nothing. */
+  /** Mounts it on an empty directory. Returns `undefined` if this user may not mount. */
   static mount(path: string, megabytes: number): SmallDisk | undefined {
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
     return mounted.status === 0 ? new SmallDisk(path) : undefined
@@ -24,7 +24,7 @@ export class SmallDisk {
     return bavail * bsize
   }
 
-  /** Somebody else takes what is free, but for so much. */
+  /** Fills the disk up, except for `leftBytes`. */
   async fill(leftBytes = 0): Promise<void> {
     try {
       for (;;) {
@@ -33,22 +33,22 @@ export class SmallDisk {
         await appendFile(this.#ballast, zeros.subarray(0, bytes))
       }
     } catch (error) {
-      // Whoever else writes there was quicker.
+      // Another writer may have been faster.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
     }
   }
 
-  /** And gives it back. */
+  /** Frees the space that `fill` has taken. */
   empty(): void {
     rmSync(this.#ballast, { force: true })
   }
 
-  /** From now on it is mounted for reading only. */
+  /** Remounts the file system read-only. */
   protect(): void {
     spawnSync('mount', ['-o', 'remount,ro', this.path])
   }
 
-  /** With all that is on it. */
+  /** Unmounts the file system and discards its files. */
   unmount(): void {
     spawnSync('umount', ['--lazy', this.path])
   }

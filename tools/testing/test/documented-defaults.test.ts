@@ -1,7 +1,7 @@
 import t from 'tap'
 import { documentedDefaults } from '../src/index.js'
 
-t.test('defaults are read from the tables that tell them, as what they are', (t) => {
+t.test('defaults are read from tables, with their types', (t) => {
   const markdown = `
 | option | default | |
 |---|---|---|

@@ -10,7 +10,7 @@ import {
 
 const bytesOf = (length: number, value = 1): Uint8Array => new Uint8Array(length).fill(value)
 
-/** A disk with a durable file of zeros, opened. */
+/** A disk with an open, durable file of zeros. */
 async function openFile(mode: 'write' | 'durable' = 'write', sectors = 2) {
   const disk = new SimulatedDisk()
   disk.writeFile('/d/a', new Uint8Array(sectors * sectorBytes))
@@ -33,7 +33,7 @@ t.test('a failed call changes nothing and fails as on a real disk', async (t) =>
   })
   t.equal(seen(), 0)
   t.equal(planned.hits, 1)
-  t.equal(await file.write(bytesOf(1), 0), 1, 'it struck once')
+  t.equal(await file.write(bytesOf(1), 0), 1, 'the fault occurred once')
   failNext({ kind: 'error', code: 'EACCES' })
   await t.rejects(disk.open('/d/a', 'read'), {
     message: "EACCES: permission denied, open '/d/a'",
@@ -73,7 +73,7 @@ t.test('every kind of call can be made to fail', async (t) => {
   t.equal(kinds.size, 14)
 })
 
-t.test('a fault strikes as often as it is told to, and can be called off', async (t) => {
+t.test('a fault occurs as often as planned and can be cancelled', async (t) => {
   const { disk, file, failNext } = await openFile()
   const outcomes = async (count: number): Promise<string> => {
     let text = ''
@@ -94,13 +94,13 @@ t.test('a fault strikes as often as it is told to, and can be called off', async
   t.equal(await outcomes(2), '++')
   disk.failWhen(({ kind }) => kind === 'sync', { kind: 'error', code: 'EIO' })
   await file.size()
-  t.equal(await outcomes(2), '-+', 'aimed at what matches, whenever that comes')
+  t.equal(await outcomes(2), '-+', 'the fault waits for a matching call')
   disk.failWhen(() => true, { kind: 'error', code: 'EIO', times: 'forever' })
   disk.heal()
   t.equal(await outcomes(1), '+')
 })
 
-t.test('a fault does not strike a call that it does not fit', async (t) => {
+t.test('a fault does not affect calls of another kind', async (t) => {
   const { file, failNext, disk } = await openFile()
   const planned = failNext({ kind: 'short-write' })
   t.equal(await file.read(new Uint8Array(10), 0), 10)
@@ -112,7 +112,7 @@ t.test('a fault does not strike a call that it does not fit', async (t) => {
   t.equal(any.hits, 1)
 })
 
-t.test('a short write takes a part and says so', async (t) => {
+t.test('a short write returns the number of written bytes', async (t) => {
   const { disk, file, failNext } = await openFile('durable')
   failNext({ kind: 'short-write', bytes: 3 })
   t.equal(await file.write(bytesOf(10), 0), 3)
@@ -126,7 +126,7 @@ t.test('a short write takes a part and says so', async (t) => {
   t.equal(found.length, 2 * sectorBytes)
 })
 
-t.test('a short read gives a part and says so', async (t) => {
+t.test('a short read returns the number of read bytes', async (t) => {
   const { file, failNext } = await openFile()
   await file.write(bytesOf(10), 0)
   const into = new Uint8Array(10)
@@ -134,10 +134,14 @@ t.test('a short read gives a part and says so', async (t) => {
   t.equal(await file.read(into, 0), 4)
   t.same([...into], [1, 1, 1, 1, 0, 0, 0, 0, 0, 0])
   failNext({ kind: 'short-read' })
-  t.equal(await file.read(new Uint8Array(1), 0), 1, 'never none, which would mean the end')
+  t.equal(
+    await file.read(new Uint8Array(1), 0),
+    1,
+    'at least one, since none would mean the end of the file',
+  )
 })
 
-t.test('a crash before a call leaves nothing of it but what is half done', async (t) => {
+t.test('a crash before a call leaves only its pending sectors', async (t) => {
   const { disk, file, failNext } = await openFile('durable')
   failNext({ kind: 'crash', when: 'before' })
   await t.rejects(file.write(bytesOf(2 * sectorBytes), 0), Crashed)
@@ -160,7 +164,7 @@ t.test('a crash before a call leaves nothing of it but what is half done', async
   t.equal(syncing.disk.pending().length, 1)
 })
 
-t.test('a crash after a call leaves its work done and nobody told', async (t) => {
+t.test('a crash after a call leaves its work done, without an answer', async (t) => {
   const { disk, file, failNext } = await openFile('durable')
   failNext({ kind: 'crash', when: 'after' })
   t.throws(() => file.writeOnLoop(bytesOf(1), 0), Crashed)
@@ -175,7 +179,7 @@ t.test('a crash after a call leaves its work done and nobody told', async (t) =>
 
   const refused = await openFile()
   refused.failNext({ kind: 'crash', when: 'after' })
-  await t.rejects(refused.disk.open('/d/none', 'read'), Crashed, 'a refused call crashes as well')
+  await t.rejects(refused.disk.open('/d/none', 'read'), Crashed, 'a failing call crashes as well')
 })
 
 t.test('a process is killed at a call, before or after its work', async (t) => {
@@ -186,18 +190,18 @@ t.test('a process is killed at a call, before or after its work', async (t) => {
     const file = await doomed.open('/a', 'write')
     disk.failCall(disk.callCount, { kind: 'kill', when })
     const answer = (): void => {
-      t.fail('a killed process heard an answer')
+      t.fail('a killed process received an answer')
     }
     file.write(bytesOf(1), 0).then(answer, answer)
     await doomed.whenKilled()
     await new SimulatedClock().settle()
     t.equal(doomed.killed, true)
     t.equal(disk.readFile('/a')[0], when === 'before' ? 0 : 1)
-    t.equal(await (await disk.open('/a', 'read')).size(), 1, 'others go on')
+    t.equal(await (await disk.open('/a', 'read')).size(), 1, 'other processes continue')
   }
 })
 
-/** The same story for a sync and for a durable write: write 1 and have it fail in this way. */
+/** Makes a sync or a durable write fail in the given way, after writing ones. */
 const stories: Record<string, (fault: Fault) => Promise<Story>> = {
   sync: async (fault) => {
     const world = await openFile('write')
@@ -235,10 +239,10 @@ for (const [name, tell] of Object.entries(stories)) {
     await t.rejects(failing, { code: 'EIO' })
     t.equal(seen(), 1)
     await again()
-    t.equal(onMedium(), 0, 'although the later one succeeded')
+    t.equal(onMedium(), 0, 'although the later sync succeeded')
     await file.write(bytesOf(1, 1), 0)
     await file.sync()
-    t.equal(onMedium(), 1, 'only writing it again helps')
+    t.equal(onMedium(), 1, 'writing it again makes it durable')
     disk.dropCleanPages()
     t.equal(seen(), 1)
   })
@@ -251,7 +255,7 @@ for (const [name, tell] of Object.entries(stories)) {
     t.equal(onMedium(), 0)
   })
 
-  t.test(`a failed ${name} is told only by the next one`, async (t) => {
+  t.test(`a late failure of a ${name} is reported by the next one`, async (t) => {
     const { file, failing, again, seen, onMedium } = await tell(failedSync('late'))
     await t.resolves(failing)
     t.equal(seen(), 1)
@@ -261,7 +265,7 @@ for (const [name, tell] of Object.entries(stories)) {
     await t.resolves(file.sync(), 'and only once')
   })
 
-  t.test(`a failed ${name} ends everything that writes`, async (t) => {
+  t.test(`a dead device after a failed ${name} rejects every change`, async (t) => {
     const { disk, file, failing, again, seen } = await tell(failedSync('dead'))
     await t.rejects(failing, { code: 'EIO' })
     await t.rejects(again(), { code: 'EIO' })
@@ -272,15 +276,15 @@ for (const [name, tell] of Object.entries(stories)) {
     await t.rejects(disk.createDirectory('/e'), { code: 'EIO' })
     await t.rejects(disk.syncDirectory('/d'), { code: 'EIO' })
     await t.rejects(disk.lock('/d/LOCK', ''), { code: 'EIO' })
-    t.equal(await file.read(new Uint8Array(1), 0), 1, 'reading goes on')
+    t.equal(await file.read(new Uint8Array(1), 0), 1, 'reads still work')
     t.equal(seen(), 1)
-    t.equal(disk.pending().length, 1, 'it may have landed after all')
+    t.equal(disk.pending().length, 1, 'the write may still land')
     disk.heal()
     await t.resolves(file.sync())
   })
 }
 
-t.test('clean pages that are dropped show what the medium holds', async (t) => {
+t.test('dropping clean pages shows the content of the medium', async (t) => {
   const { disk, file, failNext, seen } = await openFile('write')
   await file.write(bytesOf(1), 0)
   failNext(failedSync('clean-page'))
@@ -303,7 +307,7 @@ t.test('some sectors of a failed sync may have landed', async (t) => {
   t.same([found[0], found[sectorBytes]], [0, 1])
 })
 
-t.test('a lost size is found again when what needs it is written again', async (t) => {
+t.test('writing again restores a lost file size', async (t) => {
   const { disk, file, failNext } = await openFile('write')
   await file.write(bytesOf(1), 2 * sectorBytes)
   failNext(failedSync('clean-page'))
@@ -343,7 +347,7 @@ t.test('the sync of a directory fails in the same ways', async (t) => {
   await t.rejects(dead.disk.syncDirectory('/d'), { code: 'EIO' })
 })
 
-t.test('a directory under way survives the failed sync of its parent', async (t) => {
+t.test('a directory that is being created survives the failed sync of its parent', async (t) => {
   let proceed = (): void => {}
   const held = new Promise<void>((resolve) => {
     proceed = resolve
@@ -359,7 +363,7 @@ t.test('a directory under way survives the failed sync of its parent', async (t)
   t.same(await disk.powerLoss('keep-none').list('/'), ['e'])
 })
 
-/** How much is taken of a write that fails so. */
+/** The number of bytes written by a write that is cut at a sector. */
 async function takenOf(position: number, length: number): Promise<number> {
   const disk = new SimulatedDisk()
   disk.writeFile('/a', new Uint8Array(4096))
@@ -368,14 +372,14 @@ async function takenOf(position: number, length: number): Promise<number> {
   return file.write(new Uint8Array(length).fill(1), position)
 }
 
-t.test('a write that is cut as file systems cut ends with a sector', async (t) => {
+t.test('a write cut with toSector ends at the end of a sector', async (t) => {
   t.equal(await takenOf(0, 2000), 512)
   t.equal(await takenOf(100, 2000), 924)
   t.equal(await takenOf(500, 1000), 12)
   t.equal(await takenOf(512, 1024), 512)
 })
 
-t.test('and is taken whole when that would be nothing', async (t) => {
+t.test('a write within one sector is not cut with toSector', async (t) => {
   t.equal(await takenOf(0, 600), 600)
   t.equal(await takenOf(10, 20), 20)
 })

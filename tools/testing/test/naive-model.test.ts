@@ -94,7 +94,7 @@ t.test('a lease is granted, extended and completed', async (t) => {
   })
 })
 
-t.test('a failed task waits out its backoff, and is FAILED when no retry is left', async (t) => {
+t.test('a failed task waits for its backoff, and is FAILED when no retry is left', async (t) => {
   const world = new World()
   const task = world.create(100)
   world.expire(200, task, world.grant(100, task))
@@ -108,7 +108,7 @@ t.test('a failed task waits out its backoff, and is FAILED when no retry is left
     reason: 'failed at 210',
   })
   const lease = world.grant(260, task)
-  t.equal(world.task(task).reason, 'failed at 210', 'while it runs again, too')
+  t.equal(world.task(task).reason, 'failed at 210', 'also while it runs again')
   const end = world.fail(270, task, lease)
   const failed = world.task(task)
   t.match(failed, { state: 'FAILED', failures: 2, reason: 'failed at 270', endedLsn: end })
@@ -117,7 +117,7 @@ t.test('a failed task waits out its backoff, and is FAILED when no retry is left
   t.match(world.model.counters(), { retries: 1, tasksFailed: 1 })
 })
 
-t.test('a task that is COMPLETED at last forgets why it failed before', async (t) => {
+t.test('a COMPLETED task has no failure reason from earlier attempts', async (t) => {
   const world = new World()
   const task = world.create(0)
   world.fail(0, task, world.grant(0, task))
@@ -125,7 +125,7 @@ t.test('a task that is COMPLETED at last forgets why it failed before', async (t
   const completed = world.task(task)
   t.match(completed, { state: 'COMPLETED', attempt: 2, failures: 1 })
   t.notOk('reason' in completed)
-  t.notOk('result' in completed, 'none was given')
+  t.notOk('result' in completed, 'the report had no result')
 })
 
 t.test('an exponential backoff doubles up to its maximum and stays there', async (t) => {
@@ -146,7 +146,7 @@ t.test('an exponential backoff doubles up to its maximum and stays there', async
   t.equal(delaysOf({ kind: 'exponential', initialMs: 0, maxMs: 20 }, 1100).at(-1), 0)
 })
 
-t.test('expired leases are counted in a row, those seen at start are not', async (t) => {
+t.test('expiries in a row are counted, except those found at startup', async (t) => {
   const world = new World()
   const task = world.create(0)
   world.expire(100, task, world.grant(0, task))
@@ -168,7 +168,7 @@ t.test('expired leases are counted in a row, those seen at start are not', async
   })
 })
 
-t.test('a late report is noted on its attempt and changes no state', async (t) => {
+t.test('a late report is recorded on its attempt and changes no state', async (t) => {
   const world = new World()
   const task = world.create(0)
   const late = world.grant(0, task)
@@ -198,21 +198,21 @@ t.test(
     const first = world.grant(0, task)
     world.expire(100, task, first)
     world.cancel(100, task, first)
-    t.strictSame(counts(), [0, 0, 2], 'nobody else has run it yet')
+    t.strictSame(counts(), [0, 0, 2], 'no other worker has run it yet')
     const second = world.grant(100, task)
     t.strictSame(counts(), [1, 1, 2])
     world.expire(200, task, second)
     const third = world.grant(200, task)
-    t.strictSame(counts(), [2, 1, 2], 'nothing tells of the second one')
+    t.strictSame(counts(), [2, 1, 2], 'there is no report under the second lease')
     world.complete(200, task, third)
     world.cancel(210, task, second)
     t.strictSame(counts(), [2, 2, 3])
     world.forget(210, world.model.lastLsn)
-    t.strictSame(counts(), [2, 2, 3], 'what was counted outlives its task')
+    t.strictSame(counts(), [2, 2, 3], 'counters outlive their task')
   },
 )
 
-t.test('a task that is stopped ends its attempt, keeps its payload and says why', async (t) => {
+t.test('a killed task ends its attempt and keeps its payload and the reason', async (t) => {
   const world = new World()
   const leased = world.create(0)
   const waiting = world.create(0)
@@ -254,28 +254,31 @@ t.test('only the last 32 attempts are remembered', async (t) => {
   t.equal(lateReport(leases[1]), undefined)
 })
 
-t.test('forgetting drops what ended up to an LSN, and frees its request id', async (t) => {
-  const world = new World()
-  const first = world.create(0, { requestId: 'once', queue: 'mail' })
-  const second = world.create(0)
-  const alive = world.create(0)
-  // They end in the other order than they were created.
-  const earlier = world.kill(0, second)
-  const later = world.kill(0, first)
-  t.strictSame(world.model.ended(), [second, first])
-  t.strictSame(world.model.queues(), ['default', 'mail'])
-  world.forget(0, earlier)
-  t.equal(world.model.task(second), undefined)
-  t.equal(world.model.byRequestId('once'), first)
-  world.forget(0, later)
-  t.strictSame(
-    world.model.tasks().map(({ taskId }) => taskId),
-    [alive],
-  )
-  t.strictSame(world.model.queues(), ['default'])
-  t.equal(world.model.counters().tasksForgotten, 2)
-  t.doesNotThrow(() => world.create(0, { requestId: 'once' }))
-})
+t.test(
+  'forgetting removes tasks that ended up to an LSN, and frees their request ids',
+  async (t) => {
+    const world = new World()
+    const first = world.create(0, { requestId: 'once', queue: 'mail' })
+    const second = world.create(0)
+    const alive = world.create(0)
+    // They end in the reverse order of their creation.
+    const earlier = world.kill(0, second)
+    const later = world.kill(0, first)
+    t.strictSame(world.model.ended(), [second, first])
+    t.strictSame(world.model.queues(), ['default', 'mail'])
+    world.forget(0, earlier)
+    t.equal(world.model.task(second), undefined)
+    t.equal(world.model.byRequestId('once'), first)
+    world.forget(0, later)
+    t.strictSame(
+      world.model.tasks().map(({ taskId }) => taskId),
+      [alive],
+    )
+    t.strictSame(world.model.queues(), ['default'])
+    t.equal(world.model.counters().tasksForgotten, 2)
+    t.doesNotThrow(() => world.create(0, { requestId: 'once' }))
+  },
+)
 
 t.test('every record is counted', async (t) => {
   const world = busyWorld()
@@ -298,7 +301,7 @@ t.test('every record is counted', async (t) => {
   })
 })
 
-t.test('lists are ordered by time first and by task second', async (t) => {
+t.test('lists are ordered by time, then by task', async (t) => {
   const world = new World()
   world.create(0, { notBefore: 50 })
   world.create(0, { notBefore: 10 })
@@ -326,7 +329,7 @@ t.test('lists are ordered by time first and by task second', async (t) => {
   t.strictSame(world.model.waiting('default'), [1])
 })
 
-t.test('behind a declared gap the log goes on at the LSN it names', async (t) => {
+t.test('after a declared gap the log continues at its LSN', async (t) => {
   const world = new World()
   world.create(7)
   t.throws(() => world.model.skipTo(1), RangeError)
@@ -337,7 +340,7 @@ t.test('behind a declared gap the log goes on at the LSN it names', async (t) =>
   t.equal(world.create(7), 10)
 })
 
-t.test('a copy goes its own way, and what is handed out shares nothing', async (t) => {
+t.test('a copy is independent, and returned values are copies', async (t) => {
   const { model } = busyWorld()
   const before = everythingOf(model)
   const copy = model.clone()

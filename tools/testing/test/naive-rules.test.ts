@@ -70,7 +70,7 @@ const refusals: [rule: string, record: NaiveRecord, lsn?: number][] = [
   ['through must lie before the record', { type: 'TasksForgotten', at: 110, through: 12 }],
 ]
 
-t.test('a record that breaks a rule is refused in its words and changes nothing', async (t) => {
+t.test('a record that breaks a rule is rejected with that rule and changes nothing', async (t) => {
   for (const [rule, record, lsn = 12] of refusals) {
     const { model } = busyWorld()
     const before = everythingOf(model)
@@ -79,7 +79,7 @@ t.test('a record that breaks a rule is refused in its words and changes nothing'
   }
 })
 
-t.test('of several broken rules the first one is named', async (t) => {
+t.test('the first of several broken rules is returned', async (t) => {
   const { model } = busyWorld()
   t.equal(model.apply(13, created(1, 0)), 'LSN must follow the last one')
   t.equal(model.apply(12, created(1, 0)), 'at must never decrease')
@@ -93,7 +93,7 @@ t.test('of several broken rules the first one is named', async (t) => {
   )
 })
 
-t.test('what is exactly on the edge of a rule is allowed', async (t) => {
+t.test('records exactly at the limits of the rules are valid', async (t) => {
   const world = new World()
   const task = world.create(0, { notBefore: 5 })
   const lease = world.grant(5, task, windowMs - 1)

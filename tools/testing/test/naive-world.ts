@@ -6,7 +6,7 @@ export type Retries = RecordOf<'TaskCreated'>['retryPolicy']
 export const windowMs = 1000
 export const oneRetry: Retries = { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 50 } }
 
-/** A model that is given one valid record after the other; each call returns the LSN it took. */
+/** Applies valid records to a model; each call returns the LSN of its record. */
 export class World {
   readonly model = new NaiveModel()
 
@@ -84,7 +84,7 @@ export function granted(
   return { type: 'LeaseGranted', at, taskId, leaseId, workerId: 'worker', attempt, leaseExpiry }
 }
 
-/** All that can be seen of a model. */
+/** The complete observable state of a model. */
 export function everythingOf(model: NaiveModel): unknown {
   return {
     last: [model.lastLsn, model.lastAt],
@@ -97,9 +97,9 @@ export function everythingOf(model: NaiveModel): unknown {
 }
 
 /**
- * Before each refusal: task 1 WAITING with a `requestId`, task 2 LEASED under 3 until 200, task 4
- * COMPLETED under 5, task 7 WAITING after its lease 8 expired and was cancelled, task 11 that is
- * not eligible before 900. The next LSN is 12 and the time is 110.
+ * The initial state for invalid records: task 1 WAITING with a `requestId`, task 2 LEASED under 3 until 200,
+ * task 4 COMPLETED under 5, task 7 WAITING after its lease 8 expired and was cancelled, task 11 not eligible
+ * before 900. The next LSN is 12 and the time is 110.
  */
 export function busyWorld(): World {
   const world = new World()

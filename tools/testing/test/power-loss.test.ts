@@ -3,7 +3,7 @@ import { Crashed, Random, SimulatedDisk, sectorBytes, subsets } from '../src/ind
 
 const bytesOf = (length: number, value = 1): Uint8Array => new Uint8Array(length).fill(value)
 
-/** A disk with one durable file of so many sectors of zeros. */
+/** A disk with one durable file of this many sectors of zeros. */
 function diskWithFile(sectors: number): SimulatedDisk {
   const disk = new SimulatedDisk()
   disk.writeFile('/d/a', new Uint8Array(sectors * sectorBytes))
@@ -15,7 +15,7 @@ function firstBytes(disk: SimulatedDisk, path: string): number[] {
   return [...disk.readFile(path)].filter((_, i) => i % sectorBytes === 0)
 }
 
-t.test('a write is seen at once and lost until its file is synced', async (t) => {
+t.test('a write is visible immediately and may be lost until its file is synced', async (t) => {
   const disk = diskWithFile(2)
   const file = await disk.open('/d/a', 'write')
   await file.write(bytesOf(2 * sectorBytes), 0)
@@ -30,7 +30,7 @@ t.test('a write is seen at once and lost until its file is synced', async (t) =>
   t.same(firstBytes(disk.powerLoss('keep-none'), '/d/a'), [1, 1])
 })
 
-t.test('a durable write is on the medium when it has returned', async (t) => {
+t.test('a durable write is on the medium when it returns', async (t) => {
   const disk = diskWithFile(2)
   const file = await disk.open('/d/a', 'durable')
   await file.write(bytesOf(sectorBytes), 0)
@@ -38,7 +38,7 @@ t.test('a durable write is on the medium when it has returned', async (t) => {
   t.same(firstBytes(disk.powerLoss('keep-none'), '/d/a'), [1, 2])
 })
 
-t.test('a durable write brings nothing along but its own sectors', async (t) => {
+t.test('a durable write lands only its own sectors', async (t) => {
   const disk = diskWithFile(3)
   const lazy = await disk.open('/d/a', 'write')
   const durable = await disk.open('/d/a', 'durable')
@@ -70,10 +70,10 @@ t.test('after a power loss every call on the old disk is rejected and does nothi
   t.equal(disk.crashed, true)
   t.equal(found.crashed, false)
   t.same(firstBytes(found, '/d/a'), [0])
-  t.same(firstBytes(disk.powerLoss('keep-all'), '/d/a'), [1], 'the write under way was pending')
+  t.same(firstBytes(disk.powerLoss('keep-all'), '/d/a'), [1], 'the write in progress was pending')
 })
 
-t.test('locks and open files end with the power', async (t) => {
+t.test('a power loss releases locks and closes files', async (t) => {
   const disk = new SimulatedDisk()
   await disk.lock('/LOCK', 'first')
   t.equal((await disk.powerLoss('keep-all').lock('/LOCK', 'second')).granted, true)
@@ -109,7 +109,7 @@ t.test('a sector written twice may be left in each of its three states', async (
   t.same(states, [0, 1, 2, 2])
 })
 
-t.test('a size is lost or kept apart from what was written behind the old end', async (t) => {
+t.test('a size is lost or kept independently of the data after the old end', async (t) => {
   const disk = diskWithFile(1)
   const file = await disk.open('/d/a', 'write')
   await file.write(bytesOf(sectorBytes), sectorBytes)
@@ -125,10 +125,10 @@ t.test('a size is lost or kept apart from what was written behind the old end', 
   t.same(found('sector', 'size'), [0, 1])
   const late = disk.powerLoss({ keep: ({ kind }) => kind === 'sector' })
   late.truncateFile('/d/a', 2 * sectorBytes)
-  t.same(firstBytes(late, '/d/a'), [0, 0], 'what lay behind the end does not come back')
+  t.same(firstBytes(late, '/d/a'), [0, 0], 'data after the end does not reappear')
 })
 
-t.test('a durable write brings the size that it needs', async (t) => {
+t.test('a durable write lands the size that it needs', async (t) => {
   const disk = diskWithFile(1)
   const lazy = await disk.open('/d/a', 'write')
   await lazy.write(bytesOf(3 * sectorBytes), sectorBytes)
@@ -137,18 +137,21 @@ t.test('a durable write brings the size that it needs', async (t) => {
   t.same(firstBytes(disk.powerLoss('keep-none'), '/d/a'), [0, 0, 2])
 })
 
-t.test('a new name is lost until its directory is synced, even when the file was', async (t) => {
-  const disk = new SimulatedDisk()
-  await disk.createDirectory('/d')
-  const file = await disk.open('/d/a', 'create')
-  await file.write(bytesOf(1), 0)
-  await file.sync()
-  const image = disk.snapshot()
-  t.same(SimulatedDisk.from(image).powerLoss('keep-none').files(), [])
-  t.same(SimulatedDisk.from(image).powerLoss('keep-all').files(), ['/d/a'])
-  await disk.syncDirectory('/d')
-  t.same([...disk.powerLoss('keep-none').readFile('/d/a')], [1])
-})
+t.test(
+  'a new name may be lost until its directory is synced, even if the file was synced',
+  async (t) => {
+    const disk = new SimulatedDisk()
+    await disk.createDirectory('/d')
+    const file = await disk.open('/d/a', 'create')
+    await file.write(bytesOf(1), 0)
+    await file.sync()
+    const image = disk.snapshot()
+    t.same(SimulatedDisk.from(image).powerLoss('keep-none').files(), [])
+    t.same(SimulatedDisk.from(image).powerLoss('keep-all').files(), ['/d/a'])
+    await disk.syncDirectory('/d')
+    t.same([...disk.powerLoss('keep-none').readFile('/d/a')], [1])
+  },
+)
 
 t.test('a synced directory does not make its files durable', async (t) => {
   const disk = new SimulatedDisk()
@@ -159,7 +162,7 @@ t.test('a synced directory does not make its files durable', async (t) => {
   t.same([...disk.powerLoss('keep-none').readFile('/d/a')], [])
 })
 
-t.test('a directory is durable when it was created, with its parents', async (t) => {
+t.test('createDirectory makes the directory and its parents durable', async (t) => {
   const disk = new SimulatedDisk()
   await disk.createDirectory('/a/b/c')
   const creating = disk.createDirectory('/x/y')
@@ -171,7 +174,7 @@ t.test('a directory is durable when it was created, with its parents', async (t)
 })
 
 t.test(
-  'whoever finds a directory that another is creating waits until it is durable',
+  'createDirectory waits until a directory created by another process is durable',
   async (t) => {
     const gates: (() => void)[] = []
     const disk = new SimulatedDisk({ latency: () => new Promise((resolve) => gates.push(resolve)) })
@@ -185,7 +188,7 @@ t.test(
   },
 )
 
-t.test('a rename is whole or not at all, and replaces in the same step', async (t) => {
+t.test('a rename is atomic and replaces the target in the same step', async (t) => {
   const disk = new SimulatedDisk()
   disk.writeFile('/d/HEAD', bytesOf(1, 1))
   const file = await disk.open('/d/HEAD.tmp', 'create')
@@ -216,7 +219,7 @@ t.test('a rename is whole or not at all, and replaces in the same step', async (
   t.same([...synced.powerLoss('keep-none').readFile('/d/HEAD')], [2])
 })
 
-t.test('a rename between directories is durable with either, whole', async (t) => {
+t.test('a rename between directories is durable once either is synced', async (t) => {
   for (const directory of ['/a', '/b']) {
     const disk = new SimulatedDisk()
     disk.writeFile('/a/x', bytesOf(1))
@@ -228,20 +231,17 @@ t.test('a rename between directories is durable with either, whole', async (t) =
   }
 })
 
-t.test(
-  'a change that is durable cannot be undone by an earlier one on the same name',
-  async (t) => {
-    const disk = new SimulatedDisk()
-    await disk.createDirectory('/a')
-    await disk.createDirectory('/b')
-    await disk.open('/a/x', 'create')
-    await disk.rename('/a/x', '/b/x')
-    await disk.syncDirectory('/b')
-    t.same(disk.powerLoss('keep-all').files(), ['/b/x'])
-  },
-)
+t.test('a durable change cannot be undone by an earlier change of the same name', async (t) => {
+  const disk = new SimulatedDisk()
+  await disk.createDirectory('/a')
+  await disk.createDirectory('/b')
+  await disk.open('/a/x', 'create')
+  await disk.rename('/a/x', '/b/x')
+  await disk.syncDirectory('/b')
+  t.same(disk.powerLoss('keep-all').files(), ['/b/x'])
+})
 
-t.test('a file has one name, also when only the later of two renames is left', async (t) => {
+t.test('a file has one name, also if only the later of two renames is kept', async (t) => {
   const disk = diskWithFile(1)
   await disk.rename('/d/a', '/d/b')
   await disk.rename('/d/b', '/d/c')
@@ -252,7 +252,7 @@ t.test('a file has one name, also when only the later of two renames is left', a
   t.same(outcomes, [['/d/a'], ['/d/b'], ['/d/c'], ['/d/c']])
 })
 
-t.test('a directory gets its new name with everything in it, or not at all', async (t) => {
+t.test('renaming a directory with its content is atomic', async (t) => {
   const disk = new SimulatedDisk()
   disk.writeFile('/d/new/wal/a', bytesOf(1))
   disk.writeFile('/d/newer', bytesOf(1))
@@ -277,16 +277,13 @@ t.test('a directory gets its new name with everything in it, or not at all', asy
   t.same(await refusing.list('/d/new'), ['wal'])
 })
 
-t.test(
-  'a directory with names that are pending is not renamed: that is not modelled',
-  async (t) => {
-    const disk = diskWithFile(1)
-    await disk.open('/d/b', 'create')
-    await t.rejects(disk.rename('/d', '/e'), { message: '/d is renamed while /d/b is pending' })
-  },
-)
+t.test('renaming a directory with pending names throws, because it is not modelled', async (t) => {
+  const disk = diskWithFile(1)
+  await disk.open('/d/b', 'create')
+  await t.rejects(disk.rename('/d', '/e'), { message: '/d is renamed while /d/b is pending' })
+})
 
-t.test('a removed directory may come back until the one it was in is synced', async (t) => {
+t.test('a removed directory may reappear until its parent is synced', async (t) => {
   const disk = diskWithFile(1)
   await disk.createDirectory('/d/empty')
   await disk.removeDirectory('/d/empty')
@@ -297,7 +294,7 @@ t.test('a removed directory may come back until the one it was in is synced', as
   t.same(await synced.powerLoss('keep-none').list('/d'), ['a'])
 })
 
-t.test('what is in a directory that was lost is lost with it', async (t) => {
+t.test('the content of a lost directory is lost with it', async (t) => {
   const disk = new SimulatedDisk()
   const creating = disk.createDirectory('/a/b')
   const opening = disk.open('/a/b/x', 'create')
@@ -307,7 +304,7 @@ t.test('what is in a directory that was lost is lost with it', async (t) => {
   t.same([found.files(), await found.list('/')], [[], []])
 })
 
-t.test('a removed file may come back until its directory is synced', async (t) => {
+t.test('a removed file may reappear until its directory is synced', async (t) => {
   const disk = diskWithFile(1)
   await disk.remove('/d/a')
   t.same(disk.files(), [])
@@ -317,7 +314,7 @@ t.test('a removed file may come back until its directory is synced', async (t) =
   t.same(disk.powerLoss('keep-none').files(), [])
 })
 
-t.test('a sync brings what was written before it began, and nothing later', async (t) => {
+t.test('a sync lands writes from before its start, and none from later', async (t) => {
   const gates: (() => void)[] = []
   const disk = new SimulatedDisk({
     latency: ({ kind }) =>
@@ -328,48 +325,46 @@ t.test('a sync brings what was written before it began, and nothing later', asyn
   await file.write(bytesOf(1), 0)
   const syncing = file.sync()
   await file.write(bytesOf(1), sectorBytes)
-  t.equal(disk.pending().length, 2, 'nothing is durable while the sync is under way')
+  t.equal(disk.pending().length, 2, 'nothing is durable during the sync')
   gates[0]?.()
   await syncing
   t.same(firstBytes(disk.powerLoss('keep-none'), '/a'), [1, 0])
 })
 
+t.test('a directory sync lands names from before its start, and none from later', async (t) => {
+  const gates: (() => void)[] = []
+  const disk = new SimulatedDisk({
+    latency: ({ kind }) =>
+      kind === 'syncDirectory' ? new Promise((resolve) => gates.push(resolve)) : Promise.resolve(),
+  })
+  await disk.createDirectory('/d')
+  await disk.open('/d/a', 'create')
+  const syncing = disk.syncDirectory('/d')
+  await disk.open('/d/b', 'create')
+  gates[0]?.()
+  await syncing
+  t.same(disk.powerLoss('keep-none').files(), ['/d/a'])
+})
+
 t.test(
-  'the sync of a directory brings the names from before it began, and none later',
+  'the same seed gives the same disk, and all seeds together give every outcome',
   async (t) => {
-    const gates: (() => void)[] = []
-    const disk = new SimulatedDisk({
-      latency: ({ kind }) =>
-        kind === 'syncDirectory'
-          ? new Promise((resolve) => gates.push(resolve))
-          : Promise.resolve(),
-    })
-    await disk.createDirectory('/d')
-    await disk.open('/d/a', 'create')
-    const syncing = disk.syncDirectory('/d')
-    await disk.open('/d/b', 'create')
-    gates[0]?.()
-    await syncing
-    t.same(disk.powerLoss('keep-none').files(), ['/d/a'])
+    const disk = diskWithFile(3)
+    const file = await disk.open('/d/a', 'write')
+    await file.write(bytesOf(3 * sectorBytes), 0)
+    const outcomes = new Set<string>()
+    for (let seed = 0; seed < 200; seed++) {
+      const [one, two] = [0, 1].map(() =>
+        firstBytes(disk.powerLoss({ random: new Random(seed) }), '/d/a').join(''),
+      )
+      if (one !== two) t.fail(`seed ${seed} gave ${one} and ${two}`)
+      outcomes.add(one ?? '')
+    }
+    t.equal(outcomes.size, 8)
   },
 )
 
-t.test('the same seed leaves the same disk, and seeds together leave everything', async (t) => {
-  const disk = diskWithFile(3)
-  const file = await disk.open('/d/a', 'write')
-  await file.write(bytesOf(3 * sectorBytes), 0)
-  const outcomes = new Set<string>()
-  for (let seed = 0; seed < 200; seed++) {
-    const [one, two] = [0, 1].map(() =>
-      firstBytes(disk.powerLoss({ random: new Random(seed) }), '/d/a').join(''),
-    )
-    if (one !== two) t.fail(`seed ${seed} gave ${one} and ${two}`)
-    outcomes.add(one ?? '')
-  }
-  t.equal(outcomes.size, 8)
-})
-
-t.test('space and settings outlast a power loss', async (t) => {
+t.test('capacity and settings survive a power loss', async (t) => {
   const disk = new SimulatedDisk({ capacityBytes: 2 * sectorBytes, locks: false })
   disk.setCapacity(sectorBytes)
   const found = disk.powerLoss('keep-all')
@@ -381,13 +376,13 @@ t.test('space and settings outlast a power loss', async (t) => {
   t.equal(await (await roomy.open('/a', 'write')).write(bytesOf(600), 0), 600)
 })
 
-t.test('a random history: all kept is what reads saw, none kept is what was synced', async (t) => {
+t.test('random histories: keep-all equals what reads saw, keep-none what was synced', async (t) => {
   for (let seed = 1; seed <= 60; seed++) {
     const random = new Random(seed)
     const disk = new SimulatedDisk()
     await disk.createDirectory('/d')
     const names = ['/d/a', '/d/b', '/d/c']
-    // A naive model: names and bytes as plain values, the durable ones copied at each sync.
+    // A naive model: names and bytes as plain values; each sync copies the durable ones.
     let seen = new Map<string, { now: number[]; durable: number[] }>()
     let durable = new Map<string, { now: number[]; durable: number[] }>()
     for (let step = 0; step < 40; step++) {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { QuietChecks } from '../src/index.js'
 
-/** Remembers what it is asked, and for what reason. */
+/** Records the calls of tap's assertions, with their messages. */
 function listener() {
   const heard: string[] = []
   const hear = (name: string) => (_found: unknown, _expected: unknown, why?: string) => {
@@ -17,7 +17,7 @@ function listener() {
   return { checks, heard }
 }
 
-t.test('of checks that hold nobody hears, and they are counted', async (t) => {
+t.test('checks that hold are counted without calling tap', async (t) => {
   const { checks, heard } = listener()
   checks.ok(1, 'why')
   checks.equal('a', 'a', 'why')
@@ -28,7 +28,7 @@ t.test('of checks that hold nobody hears, and they are counted', async (t) => {
   t.equal(checks.count, 5)
 })
 
-t.test('a check that does not hold is made again by whoever tells of it', async (t) => {
+t.test('a check that fails is repeated with tap', async (t) => {
   const { checks, heard } = listener()
   checks.ok(0, 'why')
   checks.equal(1, '1', 'why')

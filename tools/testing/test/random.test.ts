@@ -4,25 +4,22 @@ import { Random } from '../src/index.js'
 const draw = (random: Random, count = 20): number[] =>
   Array.from({ length: count }, () => random.next())
 
-t.test('the same seed gives the same numbers, another seed others', async (t) => {
+t.test('the same seed gives the same numbers, another seed different ones', async (t) => {
   t.same(draw(new Random(7)), draw(new Random(7)))
   t.notSame(draw(new Random(7)), draw(new Random(8)))
   t.notSame(draw(new Random(1)), draw(new Random(2 ** 32 + 1)), 'the upper half of a seed counts')
   t.throws(() => new Random(0.5), RangeError)
 })
 
-t.test(
-  'the sequence of a seed stays what it is, for a seed is how a failure is named',
-  async (t) => {
-    const random = new Random(42)
-    t.same(
-      Array.from({ length: 8 }, () => random.integer(1000)),
-      [982, 285, 15, 183, 348, 608, 93, 434],
-    )
-  },
-)
+t.test('the sequence of a seed never changes, because seeds identify failures', async (t) => {
+  const random = new Random(42)
+  t.same(
+    Array.from({ length: 8 }, () => random.integer(1000)),
+    [982, 285, 15, 183, 348, 608, 93, 434],
+  )
+})
 
-t.test('numbers lie in range and spread evenly', async (t) => {
+t.test('numbers are in range and evenly distributed', async (t) => {
   const random = new Random(1)
   const counts = new Array<number>(10).fill(0)
   for (let i = 0; i < 10_000; i++) {
@@ -36,7 +33,7 @@ t.test('numbers lie in range and spread evenly', async (t) => {
   t.throws(() => random.integer(0), RangeError)
 })
 
-t.test('chance is never for 0 and always for 1', async (t) => {
+t.test('chance(0) is never true and chance(1) always', async (t) => {
   const random = new Random(2)
   for (let i = 0; i < 1000; i++) {
     if (random.chance(0)) t.fail('0 happened')
@@ -44,7 +41,7 @@ t.test('chance is never for 0 and always for 1', async (t) => {
   }
 })
 
-t.test('pick and bytes keep to what they are given', async (t) => {
+t.test('pick returns given values and bytes the given length', async (t) => {
   const random = new Random(3)
   const letters = ['a', 'b', 'c'] as const
   const picked = new Set(Array.from({ length: 50 }, () => random.pick(letters)))
@@ -54,7 +51,7 @@ t.test('pick and bytes keep to what they are given', async (t) => {
   t.ok(new Set(random.bytes(1000)).size > 200)
 })
 
-t.test('a fork goes its own way: what it draws does not change its parent', async (t) => {
+t.test('a fork is independent: its draws do not affect its parent', async (t) => {
   const [a, b] = [new Random(4), new Random(4)]
   const fork = a.fork()
   b.fork()

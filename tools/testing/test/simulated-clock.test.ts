@@ -10,7 +10,7 @@ t.test('no time passes by itself', async (t) => {
   t.equal(clock.monotonicMs(), before)
 })
 
-t.test('timers run in the order in which they fall due, each at its own time', async (t) => {
+t.test('timers run in the order of their due times, each at its own time', async (t) => {
   const clock = new SimulatedClock({ startMs: 0 })
   const ran: [string, number][] = []
   const note = (name: string) => () => ran.push([name, clock.now()])
@@ -28,7 +28,7 @@ t.test('timers run in the order in which they fall due, each at its own time', a
   t.equal(clock.nextTimerMs, 1)
 })
 
-t.test('a timer set while time passes runs in the same advance when it falls due', async (t) => {
+t.test('a timer set during an advance runs in the same advance if it becomes due', async (t) => {
   const clock = new SimulatedClock({ startMs: 0 })
   const ran: number[] = []
   const again = (): void => {
@@ -51,7 +51,7 @@ t.test('a cancelled timer does not run, and cancelling twice does no harm', asyn
   t.equal(clock.timers, 0)
 })
 
-t.test('what a timer sets in motion comes to rest before the next one runs', async (t) => {
+t.test('the consequences of a timer settle before the next timer runs', async (t) => {
   for (const soon of ['immediate', 'manual'] as const) {
     const clock = new SimulatedClock({ soon })
     const ran: string[] = []
@@ -68,7 +68,7 @@ t.test('what a timer sets in motion comes to rest before the next one runs', asy
   }
 })
 
-t.test('soon runs by itself, or with `manual` only when the clock is driven', async (t) => {
+t.test('soon runs by itself, or with `manual` only while the clock is advanced', async (t) => {
   const immediate = new SimulatedClock()
   await new Promise<void>((resolve) => immediate.soon(resolve))
   const manual = new SimulatedClock({ soon: 'manual' })
@@ -82,7 +82,7 @@ t.test('soon runs by itself, or with `manual` only when the clock is driven', as
   t.ok(ran)
 })
 
-t.test('the wall clock jumps, and neither durations nor timers notice', async (t) => {
+t.test('a jump of the wall clock affects neither durations nor timers', async (t) => {
   const clock = new SimulatedClock({ startMs: 10_000 })
   const before = clock.monotonicMs()
   let ran = false
@@ -99,7 +99,7 @@ t.test('the wall clock jumps, and neither durations nor timers notice', async (t
   t.equal(clock.now(), 5100)
 })
 
-t.test('the wall clock drifts from where it stands', async (t) => {
+t.test('the wall clock drifts from its current time', async (t) => {
   const clock = new SimulatedClock({ startMs: 0 })
   await clock.advance(1000)
   clock.drift(1.5)
@@ -111,7 +111,7 @@ t.test('the wall clock drifts from where it stands', async (t) => {
   t.equal(clock.monotonicMs() - new SimulatedClock().monotonicMs(), 3000)
 })
 
-t.test('time can go from timer to timer', async (t) => {
+t.test('the clock can advance from timer to timer', async (t) => {
   const clock = new SimulatedClock({ startMs: 0 })
   clock.setTimer(1e9, () => t.equal(clock.now(), 1e9))
   t.equal(await clock.advanceToNextTimer(), true)
@@ -119,7 +119,7 @@ t.test('time can go from timer to timer', async (t) => {
   await t.rejects(clock.advance(-1), RangeError)
 })
 
-t.test('what falls due in a process that oversleeps runs late, in its order', async (t) => {
+t.test('timers that become due during oversleep run late, in order', async (t) => {
   const clock = new SimulatedClock()
   const startMs = clock.monotonicMs()
   const ran: [name: string, ms: number][] = []

@@ -15,7 +15,7 @@ t.test('a file is created, written, read, renamed and removed', async (t) => {
   const into = new Uint8Array(20)
   t.equal(await file.read(into, 0), 13)
   t.equal(textOf(into.subarray(0, 13)), 'hello\0\0\0world', 'a hole reads as zeros')
-  t.equal(await file.read(into, 13), 0, 'nothing behind the end')
+  t.equal(await file.read(into, 13), 0, 'nothing after the end')
   t.equal(await file.read(into, 100), 0)
   await file.sync()
   await file.close()
@@ -82,7 +82,7 @@ t.test('every call is counted and described', async (t) => {
   t.same([silent.callCount, silent.calls], [1, []])
 })
 
-t.test('a lock is held by one until it is released, and says by whom', async (t) => {
+t.test('a lock has one holder until released, and names it', async (t) => {
   const disk = new SimulatedDisk()
   const other = disk.process()
   const first = await disk.lock('/LOCK', 'pid 1')
@@ -91,63 +91,77 @@ t.test('a lock is held by one until it is released, and says by whom', async (t)
   t.same(await disk.lock('/LOCK', 'pid 1 again'), { granted: false, holder: 'pid 1' })
   if (first.granted) await first.release()
   t.equal((await other.lock('/LOCK', 'x')).granted, true)
-  t.equal(textOf(disk.readFile('/LOCK')), 'x', 'nothing is left of a longer holder')
+  t.equal(textOf(disk.readFile('/LOCK')), 'x', 'nothing remains of a longer name')
   if (first.granted) await first.release()
-  t.equal((await disk.lock('/LOCK', 'y')).granted, false, 'releasing twice frees nobody else')
+  t.equal(
+    (await disk.lock('/LOCK', 'y')).granted,
+    false,
+    'a second release does not release the next holder',
+  )
 })
 
-t.test('without locks two may write at once', async (t) => {
+t.test('without locks two processes may hold the lock', async (t) => {
   const disk = new SimulatedDisk({ locks: false })
   t.equal((await disk.lock('/LOCK', 'a')).granted, true)
   t.equal((await disk.process().lock('/LOCK', 'b')).granted, true)
 })
 
-t.test('a killed process is silent, frees its locks, and leaves the cache behind', async (t) => {
-  const disk = new SimulatedDisk()
-  const doomed = disk.process()
-  await doomed.lock('/LOCK', 'doomed')
-  const file = await doomed.open('/a', 'create')
-  await file.write(bytes('left'), 0)
-  const inFlight = file.sync()
-  doomed.kill()
-  let answered = false
-  const answer = (): void => {
-    answered = true
-  }
-  inFlight.then(answer, answer)
-  file.write(bytes('late'), 0).then(answer, answer)
-  doomed.list('/').then(answer, answer)
-  t.throws(() => file.writeOnLoop(bytes('late'), 0), Killed)
-  await doomed.whenKilled()
-  await new SimulatedClock().settle()
-  t.notOk(answered)
-  t.equal((await disk.lock('/LOCK', 'heir')).granted, true)
-  t.equal(textOf(disk.readFile('/a')), 'left')
-  t.equal(
-    disk.pending().some(({ kind }) => kind === 'sector'),
-    false,
-    'the kernel ends the sync that it had begun',
-  )
-})
+t.test(
+  'a killed process gets no answers, frees its locks, and leaves its cached writes',
+  async (t) => {
+    const disk = new SimulatedDisk()
+    const doomed = disk.process()
+    await doomed.lock('/LOCK', 'doomed')
+    const file = await doomed.open('/a', 'create')
+    await file.write(bytes('left'), 0)
+    const inFlight = file.sync()
+    doomed.kill()
+    let answered = false
+    const answer = (): void => {
+      answered = true
+    }
+    inFlight.then(answer, answer)
+    file.write(bytes('late'), 0).then(answer, answer)
+    doomed.list('/').then(answer, answer)
+    t.throws(() => file.writeOnLoop(bytes('late'), 0), Killed)
+    await doomed.whenKilled()
+    await new SimulatedClock().settle()
+    t.notOk(answered)
+    t.equal((await disk.lock('/LOCK', 'heir')).granted, true)
+    t.equal(textOf(disk.readFile('/a')), 'left')
+    t.equal(
+      disk.pending().some(({ kind }) => kind === 'sector'),
+      false,
+      'the kernel completes the sync that was in progress',
+    )
+  },
+)
 
-t.test('a full disk takes what fits, then nothing, and goes on when there is room', async (t) => {
-  const disk = new SimulatedDisk({ capacityBytes: 3 * sectorBytes })
-  const file = await disk.open('/a', 'create')
-  t.equal(await file.write(bytesOf(2 * sectorBytes), 0), 2 * sectorBytes)
-  t.equal(await file.write(bytesOf(sectorBytes), 2 * sectorBytes - 10), sectorBytes)
-  t.equal(disk.usedBytes, 3 * sectorBytes)
-  t.equal(await file.write(bytesOf(100), 3 * sectorBytes - 60), 60, 'the part that fits')
-  await t.rejects(file.write(bytesOf(40), 3 * sectorBytes), {
-    code: 'ENOSPC',
-    message: 'ENOSPC: no space left on device, write',
-  })
-  t.throws(() => file.writeOnLoop(bytesOf(40), 3 * sectorBytes), { code: 'ENOSPC' })
-  t.equal(await file.write(bytesOf(3 * sectorBytes, 2), 0), 3 * sectorBytes, 'overwriting is free')
-  disk.setCapacity(4 * sectorBytes)
-  t.equal(await file.write(bytesOf(40), 3 * sectorBytes), 40)
-})
+t.test(
+  'a full disk writes what fits, then nothing, and continues when there is space',
+  async (t) => {
+    const disk = new SimulatedDisk({ capacityBytes: 3 * sectorBytes })
+    const file = await disk.open('/a', 'create')
+    t.equal(await file.write(bytesOf(2 * sectorBytes), 0), 2 * sectorBytes)
+    t.equal(await file.write(bytesOf(sectorBytes), 2 * sectorBytes - 10), sectorBytes)
+    t.equal(disk.usedBytes, 3 * sectorBytes)
+    t.equal(await file.write(bytesOf(100), 3 * sectorBytes - 60), 60, 'the part that fits')
+    await t.rejects(file.write(bytesOf(40), 3 * sectorBytes), {
+      code: 'ENOSPC',
+      message: 'ENOSPC: no space left on device, write',
+    })
+    t.throws(() => file.writeOnLoop(bytesOf(40), 3 * sectorBytes), { code: 'ENOSPC' })
+    t.equal(
+      await file.write(bytesOf(3 * sectorBytes, 2), 0),
+      3 * sectorBytes,
+      'overwriting is free',
+    )
+    disk.setCapacity(4 * sectorBytes)
+    t.equal(await file.write(bytesOf(40), 3 * sectorBytes), 40)
+  },
+)
 
-t.test('a hole needs room when it is written', async (t) => {
+t.test('a hole needs space once it is written', async (t) => {
   const disk = new SimulatedDisk({ capacityBytes: 2 * sectorBytes })
   const file = await disk.open('/a', 'create')
   await file.write(bytesOf(1), 9 * sectorBytes)
@@ -157,7 +171,7 @@ t.test('a hole needs room when it is written', async (t) => {
   await t.rejects(file.write(bytesOf(1), 4 * sectorBytes), { code: 'ENOSPC' })
 })
 
-t.test('a removed or replaced file gives its room back when nobody has it open', async (t) => {
+t.test('a removed or replaced file frees its space once no process has it open', async (t) => {
   const disk = new SimulatedDisk({ capacityBytes: 4 * sectorBytes })
   const a = await disk.open('/a', 'create')
   await a.write(bytesOf(2 * sectorBytes), 0)
@@ -165,7 +179,7 @@ t.test('a removed or replaced file gives its room back when nobody has it open',
   await b.write(bytesOf(2 * sectorBytes), 0)
   await disk.remove('/a')
   t.equal(disk.usedBytes, 4 * sectorBytes)
-  t.equal(await a.read(new Uint8Array(10), 0), 10, 'an open file is still there without a name')
+  t.equal(await a.read(new Uint8Array(10), 0), 10, 'an open file survives without a name')
   await a.close()
   t.equal(disk.usedBytes, 2 * sectorBytes)
   await b.close()
@@ -175,7 +189,7 @@ t.test('a removed or replaced file gives its room back when nobody has it open',
   t.equal(disk.usedBytes, sectorBytes)
 })
 
-t.test('damage strikes what reads see and what is on the medium alike', async (t) => {
+t.test('damage affects the cache and the medium alike', async (t) => {
   const prepared = new SimulatedDisk()
   prepared.writeFile('/d/a', bytes('aaaa'))
   prepared.writeFile('/d/b', bytes('bb'))
@@ -225,7 +239,7 @@ t.test('damage strikes what reads see and what is on the medium alike', async (t
   t.throws(() => SimulatedDisk.from(image).removeFile('/d/none'), { message: 'ENOENT' })
 })
 
-t.test('disks from one image do not see each other', async (t) => {
+t.test('disks from one image are independent', async (t) => {
   const prepared = new SimulatedDisk()
   prepared.writeFile('/a', bytesOf(1000))
   const image = prepared.snapshot()
@@ -242,7 +256,7 @@ t.test('disks from one image do not see each other', async (t) => {
   t.equal(prepared.readFile('/a')[0], 7)
 })
 
-t.test('an image holds what was pending too', async (t) => {
+t.test('an image includes pending changes', async (t) => {
   const disk = new SimulatedDisk()
   const file = await disk.open('/a', 'create')
   await file.write(bytesOf(10), 0)
@@ -252,7 +266,7 @@ t.test('an image holds what was pending too', async (t) => {
   t.equal(disk.crashed, false)
 })
 
-t.test('calls can be put on a virtual clock', async (t) => {
+t.test('the latency of calls can use a simulated clock', async (t) => {
   const clock = new SimulatedClock()
   const disk = new SimulatedDisk({
     latency: ({ kind }) =>
@@ -276,7 +290,7 @@ t.test('calls can be put on a virtual clock', async (t) => {
   await work
 })
 
-t.test('a thousand variations of a prepared disk take little time', async (t) => {
+t.test('a thousand variations of a prepared disk are cheap', async (t) => {
   const prepared = new SimulatedDisk()
   for (let i = 0; i < 6; i++) prepared.writeFile(`/wal/${i}`, bytesOf(65_536, i))
   const image = prepared.snapshot()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SimulatedClock, SimulatedNetwork, type SimulatedSocket } from '../src/index.js'
 
-/** One connection, and what each side has heard. */
+/** One connection, and the data that each side has received. */
 async function connected() {
   const clock = new SimulatedClock()
   const network = new SimulatedNetwork(clock)
@@ -29,39 +29,33 @@ async function connected() {
   return { clock, network, near, far, heard, say }
 }
 
-t.test(
-  'what one side sends stands still and goes on, and the other side is not held',
-  async (t) => {
-    const { clock, near, far, heard, say } = await connected()
-    far.hold()
-    await say(far, 'held')
-    await say(near, 'heard')
-    t.match(heard, { near: '', far: 'heard' })
-    t.equal(far.unsentBytes, 4)
-    far.release()
-    await say(far, ' and more')
-    t.equal(heard.near, 'held and more')
-    await clock.advance(10)
-  },
-)
+t.test('hold delays the data of one side until release, and not that of the other', async (t) => {
+  const { clock, near, far, heard, say } = await connected()
+  far.hold()
+  await say(far, 'held')
+  await say(near, 'heard')
+  t.match(heard, { near: '', far: 'heard' })
+  t.equal(far.unsentBytes, 4)
+  far.release()
+  await say(far, ' and more')
+  t.equal(heard.near, 'held and more')
+  await clock.advance(10)
+})
 
-t.test(
-  'one side may be gone without the other noticing, and that one is still there',
-  async (t) => {
-    const { network, near, far, heard, say } = await connected()
-    far.hold()
-    near.break()
-    await say(near, 'to nobody')
-    await say(far, 'to nobody')
-    t.match(heard, { near: '', far: '', ends: ' near' })
-    t.equal(network.size, 1)
-    far.break()
-    t.equal(heard.ends, ' near far')
-    t.equal(network.size, 0)
-  },
-)
+t.test('one side may close without the other noticing', async (t) => {
+  const { network, near, far, heard, say } = await connected()
+  far.hold()
+  near.break()
+  await say(near, 'to nobody')
+  await say(far, 'to nobody')
+  t.match(heard, { near: '', far: '', ends: ' near' })
+  t.equal(network.size, 1)
+  far.break()
+  t.equal(heard.ends, ' near far')
+  t.equal(network.size, 0)
+})
 
-t.test('a side that is held cannot even say that it goes', async (t) => {
+t.test('the peer of a held side does not notice that it closes', async (t) => {
   const { near, far, heard } = await connected()
   near.hold()
   near.destroy()
@@ -69,13 +63,13 @@ t.test('a side that is held cannot even say that it goes', async (t) => {
   t.equal(far.isClosed, false)
 })
 
-t.test('each side knows where the other one is', async (t) => {
+t.test('each side has the address of the other one', async (t) => {
   const { near, far } = await connected()
   t.equal(far.address, 'here')
   t.equal(near.address, 'server')
 })
 
-t.test('nobody listens any more, and who is connected stays so', async (t) => {
+t.test('stopListening rejects new connections and keeps existing ones', async (t) => {
   const { network, heard, near, say } = await connected()
   network.stopListening()
   t.equal(network.connect().isClosed, true)

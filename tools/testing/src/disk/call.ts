@@ -1,4 +1,4 @@
-/** A record of one call through the seam, as tests find it in `disk.calls` and aim faults at it. */
+/** One call through the seam. Tests find it in `disk.calls` and aim faults at it. */
 import type { OpenMode } from './seam.js'
 
 export type DiskCallKind =
@@ -22,23 +22,23 @@ export type DiskCallKind =
 export interface DiskCall {
   /** Counts all calls on the disk, of every process, from 0. */
   readonly index: number
-  /** Which process called; the disk itself is process 0. */
+  /** Id of the calling process; the disk itself is process 0. */
   readonly process: number
   readonly kind: DiskCallKind
   readonly path: string
-  /** The new name, of a rename. */
+  /** The new name, for a rename. */
   readonly to?: string
   /** How the file is or was opened. */
   readonly mode?: OpenMode
-  /** Where a read or write begins. */
+  /** Offset of a read or write. */
   readonly position?: number
-  /** How many bytes a read or write asks for. */
+  /** Requested size of a read or write. */
   readonly bytes?: number
 }
 
 export type CallDetails = Omit<DiskCall, 'index' | 'process'>
 
-/** The system call that carries it out on a real disk: Node names it in its errors. */
+/** The system call behind each call, which Node names in errors. */
 export const syscalls: Readonly<Record<DiskCallKind, string>> = {
   createDirectory: 'mkdir',
   freeBytes: 'statfs',
@@ -62,13 +62,13 @@ export function isWrite(call: CallDetails): boolean {
   return call.kind === 'write' || call.kind === 'writeOnLoop'
 }
 
-/** Whether a success of this call claims that something is on the medium. */
+/** Whether success of this call means that data is on the medium. */
 export function isSync(call: CallDetails): boolean {
   if (call.kind === 'sync' || call.kind === 'syncDirectory') return true
   return isWrite(call) && call.mode === 'durable'
 }
 
-/** Whether the call changes anything, and so fails on a disk that no longer takes writes. */
+/** Whether the call changes anything, and so fails on a dead disk. */
 export function isChange(call: CallDetails): boolean {
   switch (call.kind) {
     case 'createDirectory':

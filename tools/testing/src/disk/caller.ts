@@ -1,8 +1,8 @@
 /**
- * One process on the machine, and the way every call of it takes.
+ * One process on the machine. All of its calls go through here.
  *
- * A call happens in two steps: it begins at once, when the cache changes and what it brings to the
- * medium becomes pending, and it lands after its latency. A power loss in between finds it pending.
+ * A call has two steps. It begins immediately: the cache changes, and the data for the medium becomes
+ * pending. It lands after its latency. A power loss in between finds it pending.
  */
 import { type CallDetails, type DiskCall, isChange, isSync, isWrite } from './call.js'
 import { Crashed, Killed, systemError } from './errors.js'
@@ -11,10 +11,10 @@ import type { Inode } from './inode.js'
 import type { Machine } from './machine.js'
 import { Refused } from './volume.js'
 
-/** The end of a call: brings it to the medium, and returns or throws what the caller gets. */
+/** The end of a call: brings its data to the medium, and returns or throws the result. */
 export type Land<T> = () => T
 
-/** The start of a call: checks it, changes the cache. A fault it is handed is for it to model. */
+/** The start of a call: checks it and changes the cache. It models the fault passed to it. */
 export type Begin<T> = (call: DiskCall, fault: Fault | undefined) => Land<T>
 
 export class Caller {
@@ -22,7 +22,7 @@ export class Caller {
   readonly id: number
   readonly whenKilled: Promise<void>
   killed = false
-  /** One entry for every open file. */
+  /** One entry per open file. */
   readonly #open = new Map<object, Inode>()
   readonly #locked = new Set<Inode>()
   #announceKill: () => void = () => {}
@@ -101,7 +101,7 @@ export class Caller {
     if (machine.dead && isChange(call)) return { call, land: raise(systemError('EIO', call)) }
     const stop = fault?.kind === 'crash' || fault?.kind === 'kill' ? fault : undefined
     if (stop?.when === 'before') {
-      // What may be found half done must have begun.
+      // The call must have begun for its data to be pending.
       if (stop.kind === 'crash' && isAtomicOnlyWhenLanded(call)) this.#tryBegin(call, begin)
       return { call, land: this.#stop<T>(stop.kind) }
     }
@@ -111,7 +111,7 @@ export class Caller {
       land: () => {
         machine.assertPowered()
         if (stop === undefined) return land()
-        // Whether the call succeeds is of no interest any more: nobody will hear.
+        // The caller is gone, so the result of the call does not matter.
         try {
           land()
         } catch {}
@@ -121,7 +121,7 @@ export class Caller {
   }
 
   #tryBegin<T>(call: DiskCall, begin: Begin<T>, fault?: Fault): Land<T> {
-    // Node's own errors of files have no stack either, and taking one costs more than the call.
+    // Node's own file errors have no stack either, and capturing one takes longer than the call.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     try {
@@ -140,7 +140,7 @@ export class Caller {
   }
 }
 
-/** Calls whose success means durable, and which a power loss in the middle may find half done. */
+/** Calls whose success means durable, and which a power loss may find half done. */
 function isAtomicOnlyWhenLanded(call: DiskCall): boolean {
   return call.kind === 'createDirectory' || (isWrite(call) && isSync(call))
 }

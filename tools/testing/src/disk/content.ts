@@ -1,11 +1,11 @@
 /**
- * The bytes of a file, in one of its two places: in the cache or on the medium.
+ * The bytes of a file, either in the cache or on the medium.
  *
- * Copies share their bytes until one of them is written, which makes a snapshot of a whole disk
- * cost next to nothing: tests vary one prepared disk many thousands of times.
+ * Copies share their bytes until one of them is written. So a snapshot of a whole disk is cheap: tests vary
+ * one prepared disk many thousands of times.
  */
 
-/** What the medium writes whole or not at all, and what space is given out by. */
+/** The unit of atomic writes and of allocation. */
 export const sectorBytes = 512
 
 const nothing = new Uint8Array(0)
@@ -13,7 +13,7 @@ const nothing = new Uint8Array(0)
 export class Content {
   size = 0
   #bytes = nothing
-  /** One entry a sector: 1 where the sector has its place on the disk, 0 in a hole. */
+  /** One entry per sector: 1 if allocated, 0 in a hole. */
   #allocated = nothing
   #shared = false
 
@@ -41,7 +41,7 @@ export class Content {
     return count
   }
 
-  /** Writes, allocates what it touches and grows the file where needed. */
+  /** Writes the bytes, allocating sectors and growing the file as needed. */
   write(bytes: Uint8Array, position: number): void {
     if (bytes.length === 0) return
     const end = position + bytes.length
@@ -51,14 +51,14 @@ export class Content {
     this.size = Math.max(this.size, end)
   }
 
-  /** Copies the sectors [first, end), with zeros where there is nothing. */
+  /** Copies the sectors [first, end). Holes read as zeros. */
   sectors(first: number, end: number): Uint8Array {
     const copy = new Uint8Array((end - first) * sectorBytes)
     copy.set(this.#bytes.subarray(first * sectorBytes, end * sectorBytes))
     return copy
   }
 
-  /** Puts whole sectors in their place, from this one on; the size stays. */
+  /** Replaces whole sectors, beginning at `first`; the size does not change. */
   putSectors(first: number, bytes: Uint8Array): void {
     const end = first + bytes.length / sectorBytes
     this.#own(end * sectorBytes)
@@ -76,10 +76,10 @@ export class Content {
     return count
   }
 
-  /** Cuts or extends; nothing is left of what lay behind the new end. */
+  /** Truncates or extends the content. Data after the new end is removed. */
   resize(size: number): void {
     const sectors = Math.ceil(size / sectorBytes)
-    // Most files have nothing there, and stay shared.
+    // Most files have no data there, and stay shared.
     if (hasAny(this.#bytes, size) || hasAny(this.#allocated, sectors)) {
       this.#own(0)
       this.#bytes.fill(0, size)
@@ -100,11 +100,11 @@ export class Content {
     return bytes
   }
 
-  /** Makes the bytes this content's own, with room for so many. */
+  /** Makes the bytes private to this content, with capacity for `length`. */
   #own(length: number): void {
     const room = this.#bytes.length
     if (!this.#shared && length <= room) return
-    // A file that grows, grows in many small steps.
+    // Doubles the capacity, because files grow in many small steps.
     const target = length <= room ? room : room === 0 ? length : Math.max(length, 2 * room)
     const sectors = Math.ceil(target / sectorBytes)
     const bytes = new Uint8Array(sectors * sectorBytes)

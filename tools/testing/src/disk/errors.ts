@@ -1,4 +1,4 @@
-/** What a simulated disk throws: errors as Node shapes them, and the end of the world. */
+/** Errors of a simulated disk: system errors shaped as Node's, loss of power, and a killed process. */
 import { getSystemErrorMap } from 'node:util'
 import { type CallDetails, syscalls } from './call.js'
 
@@ -10,7 +10,7 @@ export interface SystemError extends Error {
   readonly dest?: string
 }
 
-/** Power was lost: this disk is gone, and what is left of it is what `powerLoss` returns. */
+/** The power was lost. `powerLoss` returns the disk as it is found afterwards. */
 export class Crashed extends Error {
   readonly code = 'CRASHED'
 
@@ -20,7 +20,7 @@ export class Crashed extends Error {
   }
 }
 
-/** The calling process was killed. Only a synchronous call can throw this; others never resolve. */
+/** The calling process was killed. Only synchronous calls throw this; other calls never resolve. */
 export class Killed extends Error {
   readonly code = 'KILLED'
 
@@ -38,7 +38,7 @@ export function assertErrorCode(code: string): void {
   if (!known.has(code)) throw new RangeError(`no such system error: ${code}`)
 }
 
-/** The error that Node would raise when this call fails with this code. */
+/** The error that Node would throw if this call failed with this code. */
 export function systemError(code: string, call: CallDetails): SystemError {
   const { errno, description } = known.get(code) ?? { errno: 0, description: 'unknown error' }
   const syscall = syscalls[call.kind]
@@ -51,7 +51,7 @@ export function systemError(code: string, call: CallDetails): SystemError {
   )
 }
 
-/** Node's message names the path only where the call takes a path and not an open file. */
+/** Node's message contains the path only for calls that take a path. */
 function namesPath({ kind }: CallDetails): boolean {
   return ['createDirectory', 'list', 'open', 'rename', 'remove', 'lock', 'freeBytes'].includes(kind)
 }

@@ -1,12 +1,12 @@
-/** What can go wrong at a call, and the plan that says at which. */
+/** Faults of single calls, and the plan of when they occur. */
 import { type DiskCall, isSync, isWrite } from './call.js'
 import { assertErrorCode } from './errors.js'
 import type { PendingChange } from './power-loss.js'
 
 export type Fault = FaultEffect & {
   /**
-   * How often it strikes; once when left out. A fault aimed at the N-th call strikes that one and
-   * those that follow it; a fault aimed by predicate strikes the calls that match.
+   * How often the fault occurs; default once. A fault for the N-th call affects that call and the following
+   * ones; a fault with a predicate affects matching calls.
    */
   readonly times?: number | 'forever'
 }
@@ -15,38 +15,38 @@ export type FaultEffect =
   /** The call fails and changes nothing. */
   | { readonly kind: 'error'; readonly code: string }
   /**
-   * Only so many bytes are taken, half of them when not said. `toSector`: up to the end of a sector, as
-   * file systems cut; a write that ends in its first sector is taken whole.
+   * Only this many bytes are written; by default half of them. With `toSector` the write is cut at the end of
+   * a sector, as file systems do; a write that ends in its first sector is written whole.
    */
   | { readonly kind: 'short-write'; readonly bytes?: number; readonly toSector?: boolean }
   | { readonly kind: 'short-read'; readonly bytes?: number }
   | FailedSync
   /**
-   * The power fails. `before`: the call has not done its work, but what a power loss may find half
-   * done is pending, such as the sectors of a durable write. `after`: it has, and nobody heard.
+   * The power fails. `before`: the call has not done its work, but sectors of a durable write, for example,
+   * are pending. `after`: it has done its work, but does not return.
    */
   | { readonly kind: 'crash'; readonly when: 'before' | 'after' }
   /** The calling process is killed before or after the call did its work; the cache survives. */
   | { readonly kind: 'kill'; readonly when: 'before' | 'after' }
 
 /**
- * A sync, a directory's sync or a durable write does not reach the medium.
+ * A sync, a directory sync or a durable write does not reach the medium.
  *
  * - `clean-page`: it fails; reads see the new content, which counts as written from then on.
  * - `reverted`: it fails; reads see the old content again.
- * - `late`: it succeeds; the next sync or durable write of the same file fails, and is lost too.
- * - `dead`: it fails, and so does everything that changes anything from then on.
+ * - `late`: it succeeds; the next sync or durable write of the file fails, and is lost too.
+ * - `dead`: it fails, and so does every later change.
  */
 export interface FailedSync {
   readonly kind: 'failed-sync'
   readonly model: 'clean-page' | 'reverted' | 'late' | 'dead'
-  /** Sectors that reached the medium all the same; none when left out. Not for `dead`. */
+  /** Sectors that reached the medium nevertheless; default none. Not for `dead`. */
   readonly landed?: (change: PendingChange) => boolean
 }
 
-/** A fault that waits for its calls. */
+/** A planned fault. */
 export interface PlannedFault {
-  /** How often it has struck. */
+  /** How often the fault has occurred. */
   readonly hits: number
   cancel(): void
 }
@@ -79,7 +79,7 @@ export class FaultPlan {
     this.#plans = []
   }
 
-  /** The fault that strikes this call: the first planned one that fits it. */
+  /** The fault for this call: the first planned one that fits. */
   strike(call: DiskCall): Fault | undefined {
     for (const plan of this.#plans) {
       if (plan.hits >= plan.times || !fits(plan.fault, call) || !plan.matches(call)) continue

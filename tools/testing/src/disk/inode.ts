@@ -1,39 +1,38 @@
 /**
- * A file without its name: what reads see of it, what the medium holds of it, and the writes that
- * are on their way from the one to the other.
+ * A file without its name: its content in the cache and on the medium, and the pending writes between them.
  */
 import { Content, sectorBytes } from './content.js'
 
-/** A write that the cache has and the medium may or may not have. */
+/** A write that the cache contains and the medium may or may not contain. */
 export interface PendingWrite {
-  /** Its place among all changes of the volume. */
+  /** Its position among all changes of the volume. */
   readonly order: number
-  /** The index of the call that made it. */
+  /** Index of its call. */
   readonly call: number
   readonly path: string
   readonly firstSector: number
-  /** The sectors it touched, whole, as they were right after it. */
+  /** The whole sectors that it touched, as they were right after it. */
   readonly bytes: Uint8Array
-  /** How far the file must reach for the write to be seen, when the medium's does not. */
+  /** The file size that the write needs, if the file on the medium is shorter. */
   readonly size: number | undefined
-  /** Sectors on which the medium has something newer already. */
+  /** Sectors of which the medium already has a newer version. */
   superseded: Set<number> | undefined
 }
 
-/** Whether a sector of a write that failed to sync reached the medium all the same. */
+/** Whether a sector of a write that failed to sync reached the medium nevertheless. */
 export type SectorLanded = (write: PendingWrite, sector: number) => boolean
 
 export class Inode {
   cache = new Content()
   medium = new Content()
   pending: PendingWrite[] = []
-  /** How many open files refer to it: its space is not free before they are closed. */
+  /** Number of open handles. The space is freed only after the last one is closed. */
   handles = 0
   lockedBy: object | undefined
-  /** A sync was answered with success although it failed; the next one tells. */
+  /** A failed sync reported success; the next sync reports the error. */
   owesError = false
 
-  /** The same file on a copy of the disk: not open, not locked. */
+  /** This file on a copy of the disk, neither open nor locked. */
   clone(): Inode {
     const clone = new Inode()
     clone.cache = this.cache.fork()
@@ -84,7 +83,7 @@ export class Inode {
     this.medium.size = Math.max(this.medium.size, size)
   }
 
-  /** The chosen writes stay in the cache, which takes them for written: no sync will bring them. */
+  /** The chosen writes stay in the cache but count as written: no later sync brings them to the medium. */
   forget(chosen: (write: PendingWrite) => boolean, landed: SectorLanded): void {
     for (const write of this.#take(chosen)) {
       for (const sector of sectorsOf(write)) {
@@ -93,18 +92,18 @@ export class Inode {
     }
   }
 
-  /** The chosen writes are gone from the cache too: reads see the medium again. */
+  /** Also removes the chosen writes from the cache: reads see the medium again. */
   revert(chosen: (write: PendingWrite) => boolean, landed: SectorLanded): void {
     this.forget(chosen, landed)
     this.#reread(this.medium.size)
   }
 
-  /** Memory ran short: clean pages are dropped and read again from the medium. */
+  /** Drops clean pages, as under memory pressure. Reads see the medium again. */
   dropCleanPages(): void {
     this.#reread(this.cache.size)
   }
 
-  /** Makes the bytes the file's content in both places at once. */
+  /** Replaces the content in the cache and on the medium. */
   replace(bytes: Uint8Array): void {
     this.pending = []
     this.medium = Content.from(bytes)
@@ -131,7 +130,7 @@ export class Inode {
     return taken
   }
 
-  /** A write that is still pending must not one day cover what came after it. */
+  /** Prevents a write that is still pending from later overwriting a newer one. */
   #supersede(landed: PendingWrite): void {
     for (const write of this.pending) {
       if (write.order > landed.order) continue

@@ -1,6 +1,6 @@
 /**
- * The machine that a disk is built into: the volume, the count of calls, the planned faults, and
- * whether there is still power. All processes of one disk share it.
+ * The machine of a disk: its volume, the number of calls, the planned faults, and whether it has power. All
+ * processes of the disk share it.
  */
 import type { CallDetails, DiskCall } from './call.js'
 import { Crashed, systemError } from './errors.js'
@@ -8,13 +8,13 @@ import { FaultPlan } from './fault.js'
 import type { Volume } from './volume.js'
 
 export interface SimulatedDiskOptions {
-  /** How much the files may hold together, counted in sectors of 512 bytes. No limit by default. */
+  /** Capacity for all files, in sectors of 512 bytes. Default: unlimited. */
   readonly capacityBytes?: number
-  /** `false` grants every lock to everybody. */
+  /** `false` grants every lock. */
   readonly locks?: boolean
-  /** How long a call takes: it resolves after this. By default in the next microtask. */
+  /** Resolves when the call may end. Default: in the next microtask. */
   readonly latency?: ((call: DiskCall) => Promise<void>) | undefined
-  /** `false` counts calls without keeping them: for long simulations. */
+  /** `false` counts calls without recording them, for long simulations. */
   readonly recordCalls?: boolean
 }
 
@@ -26,7 +26,7 @@ export class Machine {
   callCount = 0
   processCount = 0
   crashed = false
-  /** Everything that changes anything fails. */
+  /** Every change fails. */
   dead = false
   readonly whenCrashed: Promise<void>
   #announceCrash: () => void = () => {}
@@ -54,7 +54,7 @@ export class Machine {
     if (this.crashed) throw new Crashed()
   }
 
-  /** The device gives up; the call that noticed fails with what is returned. */
+  /** Makes the device fail for good, and returns the error for the current call. */
   die(call: DiskCall): Error {
     this.dead = true
     return systemError('EIO', call)

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import type { Inode } from './inode.js'
 import type { PendingChange } from './power-loss.js'
 
-/** A change of the namespace that the cache has and the medium may or may not have. */
+/** A change of a name that the cache contains and the medium may or may not contain. */
 export interface NameChange {
   readonly order: number
   readonly call: number
@@ -42,12 +42,12 @@ export function applyName(
   }
   names.delete(path)
   if (inode === undefined) return
-  // When an earlier change was lost the file may still have an earlier name: it has only one.
+  // If an earlier change was lost, the file may still have an older name; it has only one.
   for (const [name, other] of names) if (other === inode) names.delete(name)
   names.set(to ?? path, inode)
 }
 
-/** The directory, with everything in it. */
+/** Renames the directory and everything in it. */
 export function moveDirectory(
   from: string,
   to: string,

@@ -1,18 +1,15 @@
-/**
- * What a power loss leaves. Whatever no sync has brought to the medium may be there or not, sector
- * by sector and name by name; a policy says which.
- */
+/** The effect of a power loss. Each unsynced sector and name may be kept or lost; a policy decides. */
 
 export type PendingChange =
   | {
       readonly kind: 'sector'
-      /** The index of the call that made the change. */
+      /** Index of the call that made the change. */
       readonly call: number
       readonly path: string
       readonly sector: number
     }
   | {
-      /** The file reaches this far. Without it, what was written behind its end is not seen. */
+      /** The new file size. If it is lost, data after the old end is not visible. */
       readonly kind: 'size'
       readonly call: number
       readonly path: string
@@ -31,11 +28,13 @@ export type PendingChange =
     }
 
 /**
- * - `keep-none`: only what was synced.
- * - `keep-all`: as if everything had been synced in time.
- * - `random`: every pending change by itself; the odds are drawn anew for each call, so that whole
- *   calls survive or vanish often enough beside those that are torn.
- * - `keep`: the test decides. The changes come oldest first, and within a write by sector.
+ * The policy of a power loss.
+ *
+ * - `keep-none`: keeps only synced changes.
+ * - `keep-all`: keeps everything, as if it had been synced in time.
+ * - `random`: decides each pending change. The odds change with each call, so that whole calls survive or
+ * vanish often enough.
+ * - `keep`: the test decides. Changes come oldest first, and by sector within a write.
  */
 export type PowerLossPolicy =
   | 'keep-none'
@@ -64,10 +63,10 @@ export function decideBy(
 }
 
 /**
- * Every way to keep some of `count` things: each is a function that tells whether the thing at an
- * index is kept. From none to all, 2 ** count of them.
+ * Every subset of `count` things, from none to all. Each is a function that says whether the thing at an
+ * index is kept.
  */
 export function* subsets(count: number): Generator<(index: number) => boolean> {
-  if (count > 30) throw new RangeError(`2 ** ${count} subsets are too many to go through`)
+  if (count > 30) throw new RangeError(`2 ** ${count} subsets are too many; use at most 30 things`)
   for (let mask = 0; mask < 2 ** count; mask++) yield (index) => ((mask >>> index) & 1) === 1
 }

@@ -1,7 +1,7 @@
 /**
- * The seam to the file system as the log declares it, repeated here because the log's tests depend
- * on this package. The contract is written at the original; the compiler compares the two wherever
- * a simulated disk is handed to the log.
+ * The file system seam as the log declares it. It is repeated here because the log's tests depend on this
+ * package. The log documents the contract, and the compiler compares the two where a simulated disk is passed
+ * to the log.
  */
 export interface Disk {
   createDirectory(path: string): Promise<void>

@@ -1,9 +1,9 @@
 /**
- * A disk in memory that does what real disks do on bad days, when a test says so.
+ * A disk in memory that fails in the ways of real disks, when a test says so.
  *
- * It keeps apart what is on the medium from what reads see: a write, a new name, a file's size are
- * pending until the call that syncs them, and `powerLoss` shows what is left without them. Every
- * call through the seam is counted and can be made to fail, in every way that recovery must stand.
+ * It separates the medium from what reads see: writes, names and sizes are pending until a call syncs them,
+ * and `powerLoss` shows the result without them. Every call is counted and can be made to fail, in every way
+ * that recovery must handle.
  */
 import type { DiskCall } from './call.js'
 import { type Fault, type PlannedFault, timesOf } from './fault.js'
@@ -13,32 +13,32 @@ import type { Disk, DiskFile, LockAttempt, OpenMode } from './seam.js'
 import { SimulatedProcess } from './simulated-process.js'
 import { Volume } from './volume.js'
 
-/** A disk as it stood at one moment, with what was pending: as many disks as wanted start from it. */
+/** A disk at one moment, including pending changes. Any number of disks can start from it. */
 export interface DiskImage {
   /** The paths of its files. */
   readonly files: readonly string[]
-  /** For `SimulatedDisk.from` alone. */
+  /** Only for `SimulatedDisk.from`. */
   readonly volume: Volume
 }
 
 export class SimulatedDisk implements Disk {
   readonly #machine: Machine
-  /** The process whose calls are made on the disk itself. */
+  /** The process that makes the calls of the disk itself. */
   readonly #own: SimulatedProcess
 
-  /** The volume becomes the disk's own. */
+  /** Takes ownership of the volume. */
   constructor(options: SimulatedDiskOptions = {}, volume = new Volume()) {
     if (options.capacityBytes !== undefined) volume.capacityBytes = options.capacityBytes
     this.#machine = new Machine(volume, options)
     this.#own = new SimulatedProcess(this.#machine)
   }
 
-  /** A disk that starts as the image shows; nothing is open or locked on it. */
+  /** A disk with the content of the image; no file is open or locked. */
   static from(image: DiskImage, options: SimulatedDiskOptions = {}): SimulatedDisk {
     return new SimulatedDisk(options, image.volume.clone())
   }
 
-  // The seam, for a test with a single process
+  // Implements the seam, for tests with a single process.
 
   createDirectory(path: string): Promise<void> {
     return this.#own.createDirectory(path)
@@ -76,7 +76,7 @@ export class SimulatedDisk implements Disk {
     return this.#own.lock(path, holder)
   }
 
-  /** Another process on the same machine: it shares the cache, but no locks and no open files. */
+  /** Another process on the same machine. It shares the cache, but not locks and open files. */
   process(): SimulatedProcess {
     return new SimulatedProcess(this.#machine)
   }
@@ -92,24 +92,24 @@ export class SimulatedDisk implements Disk {
     return this.#machine.callCount
   }
 
-  /** Lets the fault strike at the call with this index, and with `times` at those that follow. */
+  /** Plans a fault for the call with this index, and with `times` for the following ones. */
   failCall(index: number, fault: Fault): PlannedFault {
     const end = index + timesOf(fault)
     return this.#machine.faults.add((call) => call.index >= index && call.index < end, fault)
   }
 
-  /** Lets the fault strike at the next call that matches, and with `times` at further ones. */
+  /** Plans a fault for the next matching call, and with `times` for further ones. */
   failWhen(predicate: (call: DiskCall) => boolean, fault: Fault): PlannedFault {
     return this.#machine.faults.add(predicate, fault)
   }
 
-  /** Forgets all planned faults and brings a dead device back to life. */
+  /** Removes all planned faults and revives a dead device. */
   heal(): void {
     this.#machine.faults.clear()
     this.#machine.dead = false
   }
 
-  /** Memory ran short: what counts as written is read from the medium from now on. */
+  /** Drops clean pages: reads see the medium for everything that counts as written. */
   dropCleanPages(): void {
     this.#machine.volume.dropCleanPages()
   }
@@ -120,23 +120,23 @@ export class SimulatedDisk implements Disk {
     return this.#machine.crashed
   }
 
-  /** Resolves when the power was lost, by a fault or by `powerLoss`. */
+  /** Resolves when the power is lost, by a fault or by `powerLoss`. */
   whenCrashed(): Promise<void> {
     return this.#machine.whenCrashed
   }
 
-  /** What a power loss now would decide about, oldest first. */
+  /** The changes that a power loss would decide about now, oldest first. */
   pending(): PendingChange[] {
     return this.#machine.volume.pendingChanges()
   }
 
   /**
-   * Cuts the power and returns the disk as it is found afterwards. On this one every further call
-   * is rejected with `Crashed`. It may be asked again, to see what another policy would have left.
+   * Cuts the power and returns the disk as it is found afterwards. Every later call on this disk is rejected
+   * with `Crashed`. Call it again to see the result of another policy.
    */
   powerLoss(policy: PowerLossPolicy, options: SimulatedDiskOptions = {}): SimulatedDisk {
     this.#machine.crash()
-    const volume = this.#machine.volume.settle(decideBy(policy))
+    const volume = this.#machine.volume.afterPowerLoss(decideBy(policy))
     const { capacityBytes } = volume
     return new SimulatedDisk({ ...this.#machine.options, capacityBytes, ...options }, volume)
   }
@@ -151,7 +151,7 @@ export class SimulatedDisk implements Disk {
     this.#machine.volume.capacityBytes = bytes
   }
 
-  // Behind the back of the code under test: no calls, no faults, cache and medium alike
+  // Direct access for tests: no calls, no faults, and the same effect on cache and medium
 
   snapshot(): DiskImage {
     const volume = this.#machine.volume.clone()
@@ -163,17 +163,17 @@ export class SimulatedDisk implements Disk {
     return this.#machine.volume.paths()
   }
 
-  /** The file as reads see it. */
+  /** The content that reads see. */
   readFile(path: string): Uint8Array {
     return this.#machine.volume.find(path).cache.toBytes()
   }
 
-  /** Puts a file there, with its directories, in place of what stood there. */
+  /** Creates or replaces the file, with its directories. */
   writeFile(path: string, bytes: Uint8Array): void {
     this.#machine.volume.putFile(path, bytes)
   }
 
-  /** Turns over one bit; bit 0 is the lowest of the first byte. */
+  /** Flips one bit; bit 0 is the lowest bit of the first byte. */
   flipBit(path: string, bitIndex: number): void {
     this.#machine.volume.changeContent(path, (content) => {
       if (bitIndex >= 8 * content.size) throw new RangeError(`${path} has no bit ${bitIndex}`)
@@ -181,7 +181,7 @@ export class SimulatedDisk implements Disk {
     })
   }
 
-  /** Cuts the file, or extends it by a hole. */
+  /** Truncates the file, or extends it with a hole. */
   truncateFile(path: string, size: number): void {
     this.#machine.volume.changeContent(path, (content) => content.resize(size))
   }
@@ -194,7 +194,7 @@ export class SimulatedDisk implements Disk {
     this.#machine.volume.moveFile(from, to)
   }
 
-  /** Gives each of the two files the other's content. */
+  /** Swaps the contents of two files. */
   swapFiles(a: string, b: string): void {
     const [ofA, ofB] = [this.readFile(a), this.readFile(b)]
     this.writeFile(a, ofB)

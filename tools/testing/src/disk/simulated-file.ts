@@ -84,7 +84,7 @@ export class SimulatedFile implements DiskFile {
     }
   }
 
-  /** Brings writes to the medium, or fails to in the way the fault says. */
+  /** Brings writes to the medium, or fails as the fault says. */
   #land(call: DiskCall, fault: Fault | undefined, chosen: (write: PendingWrite) => boolean): void {
     const inode = this.#inode
     const failed = fault?.kind === 'failed-sync' ? fault : undefined
@@ -97,7 +97,7 @@ export class SimulatedFile implements DiskFile {
     }
     switch (failed?.model) {
       case undefined:
-        // Another process may have ended the device while this call was under way.
+        // Another process may have killed the device during this call.
         if (this.#caller.machine.dead) throw systemError('EIO', call)
         inode.land(chosen)
         return
@@ -137,7 +137,7 @@ function cut(
   return sectorEnd > position ? sectorEnd - position : length
 }
 
-/** At least one byte of a read, else it would look like the end of the file. */
+/** At least one byte: an empty read would look like the end of the file. */
 function shorten(length: number, bytes: number | undefined): number {
   return Math.min(length, bytes ?? Math.ceil(length / 2))
 }

@@ -1,4 +1,4 @@
-/** The disk as one process of the machine sees it: with its own open files and its own locks. */
+/** The disk as seen by one process of the machine, with its own open files and locks. */
 import { posix } from 'node:path'
 import type { DiskCall } from './call.js'
 import { Caller } from './caller.js'
@@ -18,7 +18,7 @@ export class SimulatedProcess implements Disk {
     this.#caller = new Caller(machine)
   }
 
-  /** What `DiskCall.process` says of this process's calls. */
+  /** The id of this process in `DiskCall.process`. */
   get id(): number {
     return this.#caller.id
   }
@@ -28,14 +28,14 @@ export class SimulatedProcess implements Disk {
   }
 
   /**
-   * Ends the process as SIGKILL does: its locks are free, its files closed, and none of its calls
-   * ever resolves. What it has written stays in the cache; a call under way is carried to its end.
+   * Kills the process as SIGKILL does: its locks are free, its files closed, and its calls never resolve. Its
+   * writes stay in the cache, and a call in progress is completed.
    */
   kill(): void {
     this.#caller.kill()
   }
 
-  /** Resolves when the process was killed. */
+  /** Resolves when the process is killed. */
   whenKilled(): Promise<void> {
     return this.#caller.whenKilled
   }
@@ -163,10 +163,10 @@ export class SimulatedProcess implements Disk {
   }
 }
 
-/** What a path may have in it that has another spelling, too. */
+/** Matches paths that are not in normal form. */
 const unusual = /^$|^\.|\/\.|\/\/|\/$/
 
-/** One spelling for every path: names are compared as text. */
+/** Normalizes the path: names are compared as strings. */
 function normalize(path: string): string {
   if (!unusual.test(path)) return path
   const normal = posix.normalize(path)

@@ -1,9 +1,9 @@
 /**
- * The file system without time, calls and faults: names and files, each as the cache shows it and
- * as the medium holds it, with the changes that are on their way between the two.
+ * The file system without time, calls and faults: names and files in the cache and on the medium, and the
+ * pending changes between them.
  *
- * Every change of a name or a sector stays pending until a sync lands it. `settle` decides the
- * pending ones at a power loss and returns the volume that is left.
+ * Every change of a name or sector is pending until a sync lands it. `afterPowerLoss` decides about the
+ * pending changes and returns the remaining volume.
  */
 import { posix } from 'node:path'
 import { type Content, sectorBytes } from './content.js'
@@ -18,7 +18,7 @@ import {
 } from './name-change.js'
 import type { PendingChange } from './power-loss.js'
 
-/** A refusal, with the code of the system error. */
+/** An error with the code of a system error. */
 export class Refused extends Error {
   readonly code: string
 
@@ -30,14 +30,14 @@ export class Refused extends Error {
 
 export class Volume {
   capacityBytes = Number.POSITIVE_INFINITY
-  /** The names as everybody sees them, and as the medium holds them. */
+  /** The names that all processes see. `#mediumNames` are those on the medium. */
   readonly #names = new Map<string, Inode>()
   readonly #mediumNames = new Map<string, Inode>()
   readonly #directories = new Set<string>(['/', '.'])
   readonly #mediumDirectories = new Set<string>(['/', '.'])
-  /** Files without a name that are still open. */
+  /** Open files without a name. */
   readonly #orphans = new Set<Inode>()
-  /** Directories whose last sync was answered with success although it failed. */
+  /** Directories whose last sync failed but reported success. */
   readonly #owingError = new Set<string>()
   #pendingNames: NameChange[] = []
   #order = 0
@@ -65,7 +65,7 @@ export class Volume {
     return clone
   }
 
-  /** Marks this moment: a sync brings what is pending by then, and nothing later. */
+  /** Marks this moment: a sync lands changes made before it, and none made later. */
   mark(): number {
     return this.#order
   }
@@ -83,14 +83,14 @@ export class Volume {
     create(path)
   }
 
-  /** Makes durable that the directory is there, whoever created it and its parents. */
+  /** Makes the directory and its parents durable, even if another process created them. */
   landCreation(path: string): void {
     this.#landNames((change) => change.kind === 'create-directory' && isWithin(path, change.path))
   }
 
   list(path: string): string[] {
     this.#assertDirectory(path)
-    // In an order that nobody can mistake for a promise.
+    // In an arbitrary order, so that no caller relies on one.
     return this.#childrenOf(path)
       .map((child) => posix.basename(child))
       .sort((a, b) => scatter(a) - scatter(b) || (a < b ? -1 : 1))
@@ -151,7 +151,7 @@ export class Volume {
     this.#landNames((change) => change.order <= mark && touches(change, path))
   }
 
-  /** The directory's changes stay visible, but no sync will bring them to the medium. */
+  /** The directory's changes stay visible, but no sync will land them. */
   forgetDirectory(path: string, mark: number): void {
     this.#pendingNames = this.#pendingNames.filter(
       (change) =>
@@ -159,7 +159,7 @@ export class Volume {
     )
   }
 
-  /** The directory's changes are undone for everybody. */
+  /** Undoes the directory's changes for all processes. */
   revertDirectory(path: string, mark: number): void {
     this.forgetDirectory(path, mark)
     this.#names.clear()
@@ -173,14 +173,14 @@ export class Volume {
     this.#owingError.add(directory)
   }
 
-  /** Whether a late error was owed for the directory; it is told once. */
+  /** Whether a late error is due for the directory. It is reported once. */
   takeOwedError(directory: string): boolean {
     return this.#owingError.delete(directory)
   }
 
   // Files
 
-  /** Writes as much as there is room for. */
+  /** Writes as many bytes as there is space for. */
   write(
     inode: Inode,
     bytes: Uint8Array,
@@ -194,7 +194,7 @@ export class Volume {
     return { taken, pending: inode.write(bytes.subarray(0, taken), position, stamp) }
   }
 
-  /** What a lock leaves in its file is of no use after a crash: it is on the medium at once. */
+  /** Replaces the content in cache and medium: the content of a lock file does not matter after a crash. */
   replaceAtOnce(inode: Inode, bytes: Uint8Array): void {
     if (this.#roomFor(inode, 0, bytes.length) < bytes.length) throw new Refused('ENOSPC')
     inode.replace(bytes)
@@ -226,17 +226,17 @@ export class Volume {
     return this.#pending().map(({ change }) => change)
   }
 
-  /** The volume as it is found after a power loss in which these changes were kept. */
-  settle(keep: (change: PendingChange, index: number) => boolean): Volume {
-    const settled = this.clone()
-    for (const [index, { change, land }] of settled.#pending().entries()) {
+  /** The volume after a power loss that kept the chosen changes. */
+  afterPowerLoss(keep: (change: PendingChange, index: number) => boolean): Volume {
+    const left = this.clone()
+    for (const [index, { change, land }] of left.#pending().entries()) {
       if (keep(change, index)) land()
     }
-    settled.#becomeMedium()
-    return settled
+    left.#becomeMedium()
+    return left
   }
 
-  /** What is pending, oldest first, each with the way to bring it alone to the medium. */
+  /** The pending changes, oldest first, each with a function that lands it alone. */
   #pending(): { order: number; change: PendingChange; land: () => void }[] {
     const changes = this.#pendingNames.map((change) => ({
       order: change.order,
@@ -253,7 +253,7 @@ export class Volume {
     this.#names.clear()
     this.#directories.clear()
     this.#pendingNames = []
-    // Parents first: what is in a directory that was lost is lost with it.
+    // Parents first: a lost directory loses its entries, too.
     for (const path of [...this.#mediumDirectories].sort((a, b) => a.length - b.length)) {
       if (path === '/' || path === '.' || this.#directories.has(posix.dirname(path))) {
         this.#directories.add(path)
@@ -274,13 +274,13 @@ export class Volume {
     }
   }
 
-  // Damage, which strikes the cache and the medium alike
+  // Damage, which affects both cache and medium
 
   paths(): string[] {
     return [...this.#names.keys()].sort()
   }
 
-  /** Ends what is pending for all names and for this file, so that damage finds one truth. */
+  /** Lands all pending names and the pending writes of this file, so that damage has one defined state. */
   settleFile(path: string): Inode {
     this.#landNames(() => true)
     const inode = this.find(path)
@@ -320,7 +320,7 @@ export class Volume {
     if (this.#names.has(to)) throw new Refused('ENOTDIR')
     if (isWithin(to, from)) throw new Refused(to === from ? 'EEXIST' : 'EINVAL')
     if (this.#directories.has(to) && this.#childrenOf(to).length > 0) throw new Refused('ENOTEMPTY')
-    // What a power loss makes of a name that is pending in a directory that moves is not modelled.
+    // The effect of a power loss on pending names in a renamed directory is not modelled.
     const pending = this.#pendingNames.find(({ path }) => path !== from && isWithin(path, from))
     if (pending !== undefined)
       throw new Error(`${from} is renamed while ${pending.path} is pending`)
@@ -347,7 +347,7 @@ export class Volume {
   #landNames(chosen: (change: NameChange) => boolean): void {
     const landing = new Set<NameChange>()
     const touched = new Set<string>()
-    // A change carries with it those before it on the same names, else they would undo it later.
+    // A landed change also lands earlier changes of the same names, which could undo it later.
     for (const change of [...this.#pendingNames].reverse()) {
       const names = change.to === undefined ? [change.path] : [change.path, change.to]
       if (!chosen(change) && !names.some((name) => touched.has(name))) continue
@@ -375,7 +375,7 @@ export class Volume {
     return new Set([...this.#names.values(), ...this.#mediumNames.values(), ...named])
   }
 
-  /** How many bytes of the write fit, when new sectors are given out one by one. */
+  /** The number of bytes of the write that fit, when sectors are allocated one by one. */
   #roomFor(inode: Inode, position: number, length: number): number {
     if (this.capacityBytes === Number.POSITIVE_INFINITY) return length
     const first = Math.floor(position / sectorBytes)
@@ -412,7 +412,7 @@ function pendingSectors(inode: Inode, write: PendingWrite) {
   return [...sectors, { order, change, land: () => inode.landSize(size) }]
 }
 
-/** FNV-1a. Any order will do that is neither alphabetical nor that of creation. */
+/** FNV-1a. Gives an order that is neither alphabetical nor that of creation. */
 function scatter(name: string): number {
   let hash = 0x811c_9dc5
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x0100_0193)

@@ -1,9 +1,9 @@
-/** What the counters of duplicates are computed from: one lease, from its grant on. */
+/** One lease since its grant, for computing the counters of duplicates. */
 export interface NaiveLease {
   readonly leaseId: number
   readonly taskId: number
   hasExpired: boolean
-  /** A report under it was answered CANCELLED. */
+  /** A report under this lease was answered CANCELLED. */
   reportRefused: boolean
 }
 
@@ -14,9 +14,9 @@ export interface DuplicateCounts {
 }
 
 /**
- * 002 §8 and `semantics.md` §12, read off the list of all leases. A task may have been executed
- * twice where a lease expired and another one followed; it certainly was where a report under the
- * expired lease shows that its worker went on. The order of these three facts does not matter.
+ * Computes the counters of 002 §8 and `semantics.md` §12 from the list of all leases. A task may have been
+ * executed twice if a lease expired and another one followed. It certainly was if a report under the expired
+ * lease shows that its worker continued. The order of these three facts does not matter.
  */
 export function countDuplicates(leases: readonly NaiveLease[]): DuplicateCounts {
   const newestOf = new Map(leases.map(({ taskId, leaseId }) => [taskId, leaseId]))

@@ -1,4 +1,4 @@
-/** What each record changes. It has passed its rules: nothing is checked here a second time. */
+/** The effects of each record. The rules were checked before. */
 
 import { findLease } from './duplicates.js'
 import type { NaiveRecord, NaiveRecordOf } from './record.js'

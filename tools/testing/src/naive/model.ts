@@ -7,26 +7,26 @@ import { emptyState, findByRequestId, findTask, type NaiveCounters } from './sta
 import { isTerminal, type NaiveTask, openAttempt } from './task.js'
 
 /**
- * The state machine of the specification, written a second time to be compared with the real one.
+ * A second implementation of the state machine of the specification, for comparison with the real one.
  *
- * One array of tasks; every question is answered by going through all of it. It is slow on purpose:
- * there is no index that could disagree with the tasks, so what it says follows from the rules and
- * effects alone. Everything it hands out is a copy.
+ * It keeps one array of tasks and answers every question by scanning it. It is slow on purpose: there is no
+ * index that could disagree with the tasks, so its answers follow from the rules and effects alone. All
+ * returned values are copies.
  */
 export class NaiveModel {
   #state = emptyState()
 
-  /** The rule that the record breaks, in which case nothing has changed; `undefined` if none. */
+  /** Applies a valid record. Returns the rule that an invalid record breaks, and then changes nothing. */
   apply(lsn: number, record: NaiveRecord): string | undefined {
     const brokenRule = findBrokenRule(this.#state, lsn, record)
     if (brokenRule === undefined) takeEffect(this.#state, lsn, record)
     return brokenRule
   }
 
-  /** A declared gap: LSNs below `nextLsn` that have no record yet will never have one. */
+  /** Declares a gap: LSNs below `nextLsn` without a record will never have one. */
   skipTo(nextLsn: number): void {
     if (!Number.isSafeInteger(nextLsn) || nextLsn <= this.#state.lastLsn) {
-      throw new RangeError(`a gap ends behind LSN ${this.#state.lastLsn}, got ${nextLsn}`)
+      throw new RangeError(`nextLsn is ${nextLsn}; it must be above ${this.#state.lastLsn}`)
     }
     this.#state.lastLsn = nextLsn - 1
   }
@@ -43,17 +43,17 @@ export class NaiveModel {
     return structuredClone(findTask(this.#state, taskId))
   }
 
-  /** No task is WAITING or LEASED. */
+  /** Whether no task is WAITING or LEASED. */
   isAllEnded(): boolean {
     return this.#state.tasks.every((task) => isTerminal(task))
   }
 
-  /** All that are remembered, by id. */
+  /** All remembered tasks, by id. */
   tasks(): NaiveTask[] {
     return structuredClone(this.#state.tasks).sort((a, b) => a.taskId - b.taskId)
   }
 
-  /** In the order in which they are leased, including those that are not eligible yet. */
+  /** The WAITING tasks in the order in which they are leased, including tasks that are not eligible yet. */
   waiting(queue: string): number[] {
     return this.#state.tasks
       .filter((task) => task.state === 'WAITING' && task.queue === queue)
@@ -61,12 +61,12 @@ export class NaiveModel {
       .map((task) => task.taskId)
   }
 
-  /** The first of these queues' tasks that is eligible at `now`. */
+  /** The first task of these queues that is eligible at `now`. */
   nextEligible(queues: readonly string[], now: number): number | undefined {
     return firstEligible(this.#state.tasks, now, ({ queue }) => queues.includes(queue))?.taskId
   }
 
-  /** When the first of the queue's waiting tasks is eligible. */
+  /** When the first waiting task of the queue becomes eligible. */
   nextEligibleAt(queue: string): number | undefined {
     const first = this.waiting(queue)[0]
     return first === undefined ? undefined : findTask(this.#state, first)!.eligibleAt
@@ -80,14 +80,14 @@ export class NaiveModel {
     return { leaseId, at: leaseExpiry }
   }
 
-  /** A queue exists while a task names it, even one that has ended. */
+  /** The names of all queues that have a task, even an ended one. */
   queues(): string[] {
     const names: string[] = []
     for (const task of this.#state.tasks) if (!names.includes(task.queue)) names.push(task.queue)
     return names.sort()
   }
 
-  /** In the order in which they expire. */
+  /** The LEASED tasks in the order in which they expire. */
   leased(): number[] {
     const expiryOf = (task: NaiveTask): number => openAttempt(task).leaseExpiry
     return this.#state.tasks
@@ -96,7 +96,7 @@ export class NaiveModel {
       .map((task) => task.taskId)
   }
 
-  /** In the order in which they ended. */
+  /** The ended tasks in the order in which they ended. */
   ended(): number[] {
     return this.#state.tasks
       .filter((task) => task.endedLsn !== undefined)
@@ -113,7 +113,7 @@ export class NaiveModel {
     return { ...counted, ...countDuplicates(leases) }
   }
 
-  /** A model that goes its own way from here on. */
+  /** An independent copy of the model. */
   clone(): NaiveModel {
     const copy = new NaiveModel()
     copy.#state = structuredClone(this.#state)

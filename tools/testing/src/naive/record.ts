@@ -1,6 +1,6 @@
 /**
- * The records as the specification draws them. Written down a second time, because this package
- * knows no other: the records of `@tenure/state-machine` fit these by their shape.
+ * The records of the specification. Declared here again, because this package depends on no other: the
+ * records of `@tenure/state-machine` are structurally compatible.
  */
 export type NaiveRecord =
   | NaiveTaskCreated

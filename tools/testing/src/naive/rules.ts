@@ -1,6 +1,6 @@
 /**
- * What must hold before a record may be applied, in the order of the specification. The first rule
- * that is broken is the answer, in its own words; `undefined` means that none is.
+ * The preconditions of each record, in the order of the specification. Returns the first broken rule in its
+ * own words, or `undefined`.
  */
 import type { NaiveRecord, NaiveRecordOf } from './record.js'
 import { windowEndOf } from './standing.js'

@@ -1,4 +1,4 @@
-/** What a request has a right to, by what is applied: the tables of `semantics` §5, §6 and §10. */
+/** The rights of a request, according to the applied records: the tables of `semantics` §5, §6 and §10. */
 import { eligibleAfter, findAttempt, type NaiveAttempt, type NaiveTask } from './task.js'
 
 /** A request that names a lease. */
@@ -12,13 +12,13 @@ export interface UnderLease {
 type Loss = 'EXPIRED' | 'SUPERSEDED' | 'TASK_TERMINAL'
 type Misfit = 'UNKNOWN_TASK' | 'UNKNOWN_LEASE' | 'WRONG_WORKER' | 'REPORTED' | 'DUPLICATE_REPORT'
 
-/** The word for a request that is not served, and the lease that has taken the place of its own. */
+/** Why a request is rejected, and the lease that superseded its own. */
 export interface NaiveRefusal<Reason = Loss | Misfit> {
   readonly reason: Reason
   readonly supersededBy?: number
 }
 
-/** `undefined` where the request is served: under its open lease, or as a report that was accepted before. */
+/** `undefined` if the request is served: its lease is open, or it repeats an accepted report. */
 export function refusalOf(
   task: NaiveTask | undefined,
   request: UnderLease,
@@ -43,12 +43,12 @@ export function refusalOf(
   }
 }
 
-/** Whether the lease is lost: a report under it is noted, and cancelled. */
+/** Whether the lease is lost, so that a report under it is recorded and cancelled. */
 export function isLoss(refusal: NaiveRefusal): refusal is NaiveRefusal<Loss> {
   return ['EXPIRED', 'SUPERSEDED', 'TASK_TERMINAL'].includes(refusal.reason)
 }
 
-/** Why a lease that ended without a report is worth nothing any more. */
+/** Why a lease that ended without a report has lost its authority. */
 export function lossOf(
   { state, attempts }: NaiveTask,
   { leaseId, outcome }: NaiveAttempt,
@@ -60,7 +60,7 @@ export function lossOf(
   return { reason: outcome === 'DEAD' || state === 'DEAD' ? 'TASK_TERMINAL' : 'EXPIRED' }
 }
 
-/** Whether this is the report by which the attempt ended. */
+/** Whether this is the report that ended the attempt. */
 export function isReportOf(
   { result }: NaiveTask,
   attempt: NaiveAttempt,
@@ -76,7 +76,7 @@ function isSameResult(one: Uint8Array | undefined, other: Uint8Array | undefined
   return one.length === other.length && one.every((byte, index) => byte === other[index])
 }
 
-/** In which state a report that was accepted left its task, and since when it was eligible again. */
+/** The state of the task after an accepted report, and when it became eligible again. */
 export function leftBy(
   task: NaiveTask,
   attempt: NaiveAttempt,
@@ -86,7 +86,7 @@ export function leftBy(
   return eligibleAt === undefined ? { state: 'FAILED' } : { state: 'WAITING', eligibleAt }
 }
 
-/** The last moment to which a lease can be extended. */
+/** The latest time to which the lease can be extended. */
 export function windowEndOf(task: NaiveTask, { grantedAt }: NaiveAttempt): number {
   return grantedAt + task.executionWindowMs
 }
@@ -96,7 +96,7 @@ export function byEligibility(one: NaiveTask, other: NaiveTask): number {
   return one.eligibleAt! - other.eligibleAt! || one.taskId - other.taskId
 }
 
-/** The task that is leased next, of those that may be offered. */
+/** The task that is leased next, among the offered ones. */
 export function firstEligible(
   tasks: readonly NaiveTask[],
   now: number,

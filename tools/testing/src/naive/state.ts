@@ -1,12 +1,12 @@
 import type { DuplicateCounts, NaiveLease } from './duplicates.js'
 import type { NaiveTask } from './task.js'
 
-/** Everything the model knows: it can be read, copied and compared as it is. */
+/** The state of the model. It can be read, copied and compared directly. */
 export interface NaiveState {
   lastLsn: number
   lastAt: number
   tasks: NaiveTask[]
-  /** Every lease ever granted, also those that their task has forgotten. */
+  /** Every lease ever granted, including those that their task no longer remembers. */
   leases: NaiveLease[]
   counted: Omit<NaiveCounters, keyof DuplicateCounts>
 }
@@ -49,7 +49,7 @@ export function findTask(state: NaiveState, taskId: number): NaiveTask | undefin
   return state.tasks.find((task) => task.taskId === taskId)
 }
 
-/** The task that this lease owns right now. */
+/** The task that this lease currently owns. */
 export function findLeasedTask(state: NaiveState, leaseId: number): NaiveTask | undefined {
   return state.tasks.find((task) => task.state === 'LEASED' && task.currentLeaseId === leaseId)
 }

@@ -1,9 +1,8 @@
 import type { NaiveBackoff, NaiveRetryPolicy } from './record.js'
 
 /**
- * A task, in the very shape in which it is shown: the model keeps nothing beside it. A field that
- * does not apply is absent, never `undefined`. The fields can be written to, since whoever asks
- * for a task gets a copy.
+ * A task in the shape in which it is returned. Fields that do not apply are absent, never `undefined`. Fields
+ * are writable, since callers get copies.
  */
 export interface NaiveTask {
   taskId: number
@@ -41,14 +40,14 @@ export interface NaiveAttempt {
   cancelled: boolean
 }
 
-/** `semantics.md` §6. */
+/** See `semantics.md` §6. */
 export const naiveAttemptsKept = 32
 
 export function isTerminal(task: NaiveTask): boolean {
   return task.state === 'COMPLETED' || task.state === 'FAILED' || task.state === 'DEAD'
 }
 
-/** When the task was eligible again after this report of failure; `undefined` where no retry was left. */
+/** When the task became eligible again after this failure; `undefined` if no retry was left. */
 export function eligibleAfter(task: NaiveTask, failed: NaiveAttempt): number | undefined {
   const since = task.attempts.filter(({ leaseId }) => leaseId > failed.leaseId)
   const failures = task.failures - since.filter(({ outcome }) => outcome === 'FAILED').length
@@ -60,7 +59,7 @@ export function findAttempt(task: NaiveTask, leaseId: number | null): NaiveAttem
   return task.attempts.find((attempt) => attempt.leaseId === leaseId)
 }
 
-/** The attempt that owns a LEASED task. A task without one is a bug of the model itself. */
+/** The attempt that owns a LEASED task. A task without one is a bug of the model. */
 export function openAttempt(task: NaiveTask): NaiveAttempt {
   const open = findAttempt(task, task.currentLeaseId)
   if (open === undefined) throw new Error(`task ${task.taskId} has no open attempt`)
@@ -68,8 +67,8 @@ export function openAttempt(task: NaiveTask): NaiveAttempt {
 }
 
 /**
- * How long a task waits after its n-th report of failure. Doubled step by step, because a power of
- * two is soon inexact, then infinite, and infinitely many times nothing is not a number.
+ * The delay after the n-th failure. Doubles step by step, because a power of two soon becomes inexact, then
+ * infinite, and infinity times 0 is NaN.
  */
 export function backoffMs(backoff: NaiveBackoff, failures: number): number {
   if (backoff.kind === 'fixed') return backoff.delayMs

@@ -1,25 +1,25 @@
-/** What the network needs of a clock. */
+/** The clock methods that the network uses. */
 interface NetworkClock {
   setTimer(delayMs: number, callback: () => void): { cancel(): void }
 }
 
 export interface SimulatedNetworkOptions {
-  /** How long the next piece of this side travels. Pieces of one direction never overtake each other. */
+  /** Travel time of the sender's next piece. Pieces in one direction never overtake each other. */
   readonly delayMs?: (sender: SimulatedSocket) => number
-  /** How many bytes the next piece has at most. */
+  /** Maximum size of the next piece. */
   readonly pieceBytesMax?: () => number
 }
 
-/** The two sides of a connection: the one that connected, and the one that was listening. */
+/** Both sides of a connection: the connecting one (near) and the listening one (far). */
 export interface SimulatedConnection {
   readonly near: SimulatedSocket
   readonly far: SimulatedSocket
 }
 
 /**
- * A network in memory, on a simulated clock: pieces are delayed and cut as told, connections break
- * when told, and whatever was under way then is lost. Fits the `Transport` of servers and clients by
- * its shape.
+ * A network in memory, on a simulated clock. It delays and splits data, and breaks connections, as the test
+ * says; data in transit on a broken connection is lost. Structurally compatible with the `Transport` of
+ * servers and clients.
  */
 export class SimulatedNetwork {
   readonly #clock: NetworkClock
@@ -34,12 +34,12 @@ export class SimulatedNetwork {
     this.#pieceBytesMax = options.pieceBytesMax ?? (() => Number.POSITIVE_INFINITY)
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get size(): number {
     return this.#connections.size
   }
 
-  /** Those that are open, as long as one side takes them to be, oldest first. */
+  /** Connections that at least one side considers open, oldest first. */
   get connections(): SimulatedConnection[] {
     return [...this.#connections]
   }
@@ -47,7 +47,7 @@ export class SimulatedNetwork {
   async listen(
     onSocket: (socket: SimulatedSocket) => void,
   ): Promise<{ port: number; close(): Promise<void> }> {
-    if (this.#onSocket !== undefined) throw new Error('somebody listens already')
+    if (this.#onSocket !== undefined) throw new Error('the network already has a listener')
     this.#onSocket = onSocket
     return {
       port: 1,
@@ -57,9 +57,9 @@ export class SimulatedNetwork {
     }
   }
 
-  /** A connection to whoever listens, from this address; one that closes at once when nobody does. */
+  /** Connects to the listener, from this address. Without a listener the socket closes immediately. */
   connect(address = 'client'): SimulatedSocket {
-    // Each side knows where the other one is.
+    // A socket's address is that of its peer.
     const [near, far] = [this.#socket('server'), this.#socket(address)]
     near.attach(far)
     far.attach(near)
@@ -75,12 +75,12 @@ export class SimulatedNetwork {
     return near
   }
 
-  /** Nobody listens any more, without a word to those who are connected. */
+  /** Stops listening. Existing connections stay open, without notice. */
   stopListening(): void {
     this.#onSocket = undefined
   }
 
-  /** Breaks every connection. With `alsoListening` nobody listens any more: the process has died. */
+  /** Breaks every connection. `alsoListening` stops listening, too, as when the process dies. */
   breakAll(alsoListening = false): void {
     if (alsoListening) this.#onSocket = undefined
     for (const { near, far } of this.connections) {
@@ -104,15 +104,15 @@ export class SimulatedSocket {
   #onDrain: () => void = () => {}
   #onClose: () => void = () => {}
   #onGone: () => void = () => {}
-  /** On their way to the peer, in their order; `null` is the end. */
+  /** Pieces in transit to the peer, in order; `null` is the end. */
   readonly #underway: (Uint8Array | null)[] = []
-  /** Has arrived while reading was paused. */
+  /** Pieces that arrived while reading was paused. */
   readonly #arrived: (Uint8Array | null)[] = []
   #isPaused = false
   #isClosed = false
   #hasEnded = false
   #isHeld = false
-  /** The first piece is on its way. */
+  /** Whether the first piece is in transit. */
   #isCarrying = false
 
   constructor(
@@ -165,7 +165,7 @@ export class SimulatedSocket {
     while (!this.#isPaused && this.#arrived.length > 0) this.#give(this.#arrived.shift()!)
   }
 
-  /** Closes when everything written has arrived. */
+  /** Closes after everything written has arrived. */
   end(): void {
     if (this.#isClosed || this.#hasEnded) return
     this.#send(null)
@@ -173,35 +173,35 @@ export class SimulatedSocket {
     this.resume()
   }
 
-  /** Closes at once; what is under way is lost. The peer learns of it unless this side is held. */
+  /** Closes immediately; data in transit is lost. The peer notices unless this side is held. */
   destroy(): void {
     const peer = this.#peer
     this.break()
     if (!this.#isHeld) peer?.break()
   }
 
-  /** What this side sends gets no further from here on, and the other one does not notice. */
+  /** Stops this side's data in transit; the peer does not notice. */
   hold(): void {
     this.#isHeld = true
   }
 
-  /** What was held goes on its way. */
+  /** Delivers the held data. */
   release(): void {
     this.#isHeld = false
     if (!this.#isCarrying) this.#carryNext()
   }
 
-  /** For the network. */
+  /** Called by the network. */
   attach(peer: SimulatedSocket): void {
     this.#peer = peer
   }
 
-  /** For the network. */
+  /** Called by the network. */
   whenGone(callback: () => void): void {
     this.#onGone = callback
   }
 
-  /** This side learns that the connection is gone; the other one does not. */
+  /** Closes this side; the peer does not notice. */
   break(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -229,7 +229,7 @@ export class SimulatedSocket {
     })
   }
 
-  /** For the peer. */
+  /** Called by the peer. */
   receive(piece: Uint8Array | null): void {
     if (this.#isPaused) this.#arrived.push(piece)
     else this.#give(piece)
