@@ -1,5 +1,6 @@
-// What a package offers, as text: each name that an entry exports with its declaration, and the declarations that those name in
-// turn. It is made of the .d.ts files, without their comments, so that it changes when users see a change.
+// Reports the public API of a package as text: the declaration of each exported name, and the declarations
+// that those refer to. It is made from the .d.ts files without comments, so that it changes only when users
+// see a change.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
@@ -11,9 +12,9 @@ import { parseSync, Visitor } from 'oxc-parser'
 /**
  * @typedef {object} Module
  * @property {string} file
- * @property {Map<string, Place>} exported by the name under which it is exported
- * @property {Map<string, Place>} imported by its name in here
- * @property {Map<string, Range[]>} declared overloads and merged declarations are several
+ * @property {Map<string, Place>} exported by exported name
+ * @property {Map<string, Place>} imported by local name
+ * @property {Map<string, Range[]>} declared several ranges for overloads and merged declarations
  * @property {Array<{ place: Place, start: number }>} references to types and values
  * @property {(range: Range) => string} textOf without comments
  */
@@ -21,8 +22,8 @@ import { parseSync, Visitor } from 'oxc-parser'
 /**
  * @typedef {object} Report
  * @property {Map<string, string>} exported declarations by name
- * @property {Map<string, string>} reached declarations that are not exported, and stand in one that is
- * @property {string[]} imports what comes from other packages
+ * @property {Map<string, string>} reached unexported declarations that exported ones refer to
+ * @property {string[]} imports declarations of other packages
  */
 
 /**
@@ -39,7 +40,7 @@ export function reportApi(entries) {
     return module
   }
   /**
-   * Where a name is declared, through all modules that hand it on.
+   * The declaration of a name, found through all modules that re-export it.
    * @param {Place} place
    * @returns {Place}
    */
@@ -62,7 +63,7 @@ export function reportApi(entries) {
   }
   /** @type {Report} */
   const report = { exported: new Map(), reached: new Map(), imports: [] }
-  // The map takes up what is reached while it is gone through.
+  // The loop adds the declarations that it reaches to the map.
   for (const { place, as } of found.values()) {
     if (isForeign(place)) {
       const line = `import type { ${place.name} } from '${place.file}'`
@@ -76,7 +77,7 @@ export function reportApi(entries) {
     const whole = ranges.map(textOf).join('\n')
     const text = as === undefined ? whole.replace(/^export /gm, '') : whole
     const name = as ?? place.name
-    // Two modules may each have a declaration of one name.
+    // Two modules may declare the same name.
     list.set(name, [list.get(name), text].filter((it) => it !== undefined).join('\n'))
     for (const reference of references) {
       if (!ranges.some((range) => isIn(range, reference.start))) continue
@@ -92,7 +93,7 @@ export function reportApi(entries) {
 }
 
 /**
- * What a name means, unless it is a type parameter or global.
+ * The declaration or import of a name, unless it is a type parameter or global.
  * @param {(file: string) => Module} moduleAt
  * @param {Place} place
  */
@@ -119,7 +120,7 @@ const isIn = ({ start, end }, offset) => start <= offset && offset < end
  * @returns {Module}
  */
 function readModule(file) {
-  if (!existsSync(file)) throw new Error(`There is no ${file}. Run "npx pnpm build" first.`)
+  if (!existsSync(file)) throw new Error(`${file} does not exist. Run "npx pnpm build" first.`)
   const source = readFileSync(file, 'utf8')
   const { program, comments, errors } = parseSync(file, source)
   if (errors[0]) throw new Error(`${file} cannot be parsed: ${errors[0].message}`)
@@ -179,8 +180,8 @@ function namesOf(declaration, file) {
     case 'TSTypeAliasDeclaration':
       return declaration.id === null ? [] : [declaration.id.name]
     default:
-      // The house has no `export *`, no default export and no namespace; a report must not pass over one.
-      throw new Error(`${file} has a ${declaration?.type}, which an API report does not know`)
+      // This repository has no `export *`, default exports or namespaces; a report must not skip one.
+      throw new Error(`${file} has a ${declaration?.type}, which API reports do not support`)
   }
 }
 
@@ -212,7 +213,7 @@ function referencesIn(program, file) {
 }
 
 /**
- * `a` of `a` and of `a.b`; nothing of what is no name.
+ * `a` for `a` and for `a.b`; empty for anything else.
  * @param {Node} node
  * @returns {string}
  */

@@ -1,17 +1,17 @@
-// Names the places in a failed test's output by the TypeScript they come from. Node can do it in the test's own
-// process (`--enable-source-maps`), but reads the map of every module for it: a tenth of the time of all tests.
+// Maps positions in the output of a failed test to TypeScript. Node could do it (`--enable-source-maps`), but it would
+// read the source map of every module, which takes a tenth of the time of all tests.
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** As in a stack, and as in tap's `at`. */
+/** The formats of stacks and of tap's `at`. */
 const inStack = /((?:file:\/\/)?[^\s()]+\.js):(\d+):(\d+)/g
 const inDiagnostics = /(fileName: )(\S+\.js)(\s+lineNumber: )(\d+)(\s+columnNumber: )(\d+)/g
 
 /**
  * @param {string} text
- * @param {string} cwd against which its paths are
+ * @param {string} cwd base of relative paths
  */
 export function bySource(text, cwd) {
   /** @type {Map<string, SourceMap | undefined>} */

@@ -1,5 +1,5 @@
-// Holds the public face of every package to the report of it that is checked in, `packages/<name>/api.md`, so that a change to a
-// face is seen in review. `--update` writes the reports anew. Internal entries may change freely and are not in them.
+// Checks the public API of every package against its report, `packages/<name>/api.md`, so that reviews show API changes.
+// `--update` rewrites the reports. Internal entries may change freely and are not reported.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { reportApi } from './api-report.mjs'
@@ -10,7 +10,7 @@ import { listPackages, main, readArguments, root } from './workspace.mjs'
 
 const update = 'npx pnpm check:api --update'
 
-/** The name that a declaration declares, or that is imported. */
+/** The declared or imported name. */
 const declared = /\b(?:class|const|function|interface|type) (?:\{ )?([\w$]+)/
 
 const { update: isUpdate } = readArguments('npx pnpm check:api [--update]', {
@@ -21,18 +21,19 @@ await main(() => {
     ({ manifest }) => manifest.private !== true && isLibrary(manifest),
   )
   const changes = packages.flatMap((pkg) => compare(pkg))
-  if (changes.length === 0) console.log(`${packages.length} packages offer what their reports say.`)
+  if (changes.length === 0)
+    console.log(`The API of ${packages.length} packages matches their reports.`)
   else if (isUpdate) console.log(changes.join('\n'))
   else {
     throw new Error(
-      `${changes.join('\n')}\nIf users are meant to see this: ${update}, and say it in a changeset.`,
+      `${changes.join('\n')}\nIf this change is intended, run ${update} and add a changeset.`,
     )
   }
 })
 
 /**
  * @param {Package} pkg
- * @returns {string[]} what is not as the report says
+ * @returns {string[]} the differences from the report
  */
 function compare({ dir, manifest }) {
   const path = join(root, dir, 'api.md')
@@ -43,8 +44,8 @@ function compare({ dir, manifest }) {
   const [before, after] = [declarationsIn(was), declarationsIn(is)]
   const names = [...new Set([...before.keys(), ...after.keys()])].sort()
   const changes = names.flatMap((name) => describe(name, before.get(name), after.get(name)))
-  // Else the frame of the report has changed, or the order.
-  return (changes.length > 0 ? changes : [`${dir}/api.md is not as it is written now`]).map(
+  // Otherwise the format or the order of the report has changed.
+  return (changes.length > 0 ? changes : [`the format of ${dir}/api.md has changed`]).map(
     (change) => `${manifest.name}: ${change}`,
   )
 }
@@ -81,7 +82,7 @@ function block(declarations) {
 }
 
 /**
- * The declarations of a report by their names. One that is not exported may have the name of one that is.
+ * The declarations of a report by name. An unexported declaration may have the same name as an exported one.
  * @param {string} report
  * @returns {Map<string, string>}
  */

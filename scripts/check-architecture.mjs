@@ -1,14 +1,14 @@
-// Holds docs/architecture.md to the code: every file it leads to is there, every function of a row is
-// declared in the file of that row, and a table of rooms names each folder, here as in the README of the package.
+// Checks docs/architecture.md against the code. Every linked file exists. Every function of a row is declared in the
+// file of that row. A table of folders names each folder, on this page and in the README of the package.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { main, readArguments, root } from './workspace.mjs'
 
 const page = 'docs/architecture.md'
 const link = /\]\((\.\.?\/[^)#]+)\)/g
-/** A row that ends with a function and the file it is in. */
+/** A row that ends with a function and its file. */
 const step = /\| `(#?\w+)` \| \[[^\]]+\]\(([^)]+)\) \|$/
-/** A package or an app, and the table of its rooms. */
+/** A package or an app, and the table of its folders. */
 const map = /^### (\S+)( \(the app\))?\n\n(\| room \|.*\n(?:\|.*\n)+)/gm
 
 readArguments('node scripts/check-architecture.mjs', {})
@@ -20,13 +20,13 @@ await main(() => {
   const steps = lines.filter((line) => step.test(line)).length
   const maps = [...lines.join('\n').matchAll(map)]
   if (steps === 0 || maps.length === 0) {
-    faults.push(`${page} has no function or no map in it: has the form of its tables changed?`)
+    faults.push(`${page} contains no function or no map; check the format of its tables`)
   }
   for (const [, name = '', app, table = ''] of maps) {
     faults.push(...objectionsToMap(`${app === undefined ? 'packages' : 'apps'}/${name}`, table))
   }
   if (faults.length > 0) throw new Error(faults.join('\n'))
-  console.log(`${page}: ${steps} functions are where it says, and ${maps.length} maps are right.`)
+  console.log(`${page}: ${steps} functions and ${maps.length} maps are correct.`)
 })
 
 /**
@@ -37,7 +37,7 @@ function objections(line) {
   const missing = [...line.matchAll(link)]
     .map(([, target = '']) => target)
     .filter((target) => !existsSync(resolvePath(target)))
-    .map((target) => `${target} is not there`)
+    .map((target) => `${target} does not exist`)
   const [, name = '', target = ''] = step.exec(line) ?? []
   if (name === '' || missing.length > 0 || declares(resolvePath(target), name)) return missing
   return [`${target} declares no ${name}`]
@@ -59,11 +59,11 @@ function objectionsToMap(dir, table) {
       .map((folder) => `${page} has no row for ${dir}/src/${folder}`),
     ...named
       .filter((room) => !folders.includes(room))
-      .map((room) => `${page} has a row for ${dir}/src/${room}, which is not there`),
+      .map((room) => `${page} has a row for ${dir}/src/${room}, which does not exist`),
   ]
   const readme = `${dir}/README.md`
   if (!readFileSync(join(root, readme), 'utf8').includes(table)) {
-    faults.push(`${readme} needs the table of rooms that ${page} has under ${dir}, word for word`)
+    faults.push(`${readme} must contain the same table of folders as ${page} has for ${dir}`)
   }
   return faults
 }

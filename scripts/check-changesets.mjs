@@ -1,24 +1,24 @@
-// Every change that a user of a public package can see has a changeset before it is released.
+// Checks that every visible change of a public package has a changeset before its release.
 //
 // The rule is the same on main and on a branch: a public package whose shipped files differ from
-// its last release, the tag `<name>@<version>`, is named by a changeset. One that was never
-// released (version 0.0.0) needs one too. A version without its tag is being released just now:
-// then its changelog must begin with that version. On a branch `changeset status` adds that the
-// branch brings a changeset of its own.
+// its last release, the tag `<name>@<version>`, needs a changeset. So does one that was
+// never released (version 0.0.0). A version without its tag is just being released:
+// then its changelog must begin with that version. On a branch, `changeset status` also requires a
+// changeset of the branch's own.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import getReleasePlan from '@changesets/get-release-plan'
 import { attempt, listPackages, main, readArguments, root, run } from './workspace.mjs'
 
-/** What a tarball is made of. The same list is `changedFilePatterns` in .changeset/config.json. */
+/** The shipped files of a package. Keep equal to `changedFilePatterns` in .changeset/config.json. */
 const shipped = ['src', 'bin', 'package.json', 'README.md']
 
 readArguments('node scripts/check-changesets.mjs', {})
 await main(async () => {
   // Reads and validates every changeset: a malformed one, or an unknown package, is an error.
   const { releases } = await getReleasePlan(root)
-  // A private package that depends on a released one is in the plan as well, with nothing to do.
+  // The plan also contains private packages that depend on released ones, without a release.
   const planned = new Map(
     releases
       .filter(({ type }) => type !== 'none')
@@ -37,17 +37,15 @@ await main(async () => {
 
   const base = ['main', 'origin/main'].find((ref) => git('rev-parse', '--verify', '--quiet', ref))
   if (base === undefined || git('merge-base', '--is-ancestor', 'HEAD', base)) return
-  // A branch that writes versions has used the changesets up.
+  // A branch that sets versions has consumed the changesets.
   if (listPackages().some((pkg) => setsVersion(pkg, base))) return
   if (!run('changeset', ['status', `--since=${base}`])) {
-    throw new Error(
-      `This branch changes a package, but brings no changeset. (Compared with ${base}.)`,
-    )
+    throw new Error(`This branch changes a package but has no changeset. (Compared with ${base}.)`)
   }
 })
 
 /**
- * What of the package is neither released nor described, if anything.
+ * Describes an unreleased change of the package that no changeset covers.
  * @param {string} dir
  * @param {string} name
  * @param {string} version
@@ -76,7 +74,8 @@ function setsVersion({ dir, manifest }, base) {
   return ok && JSON.parse(stdout).version !== manifest.version
 }
 
-/** @param {string[]} args whether git says yes */
+/** Whether the git command succeeds.
+ * @param {string[]} args */
 function git(...args) {
   const { error, status } = spawnSync('git', args, { cwd: root, stdio: 'ignore' })
   if (error) throw error

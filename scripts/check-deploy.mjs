@@ -1,5 +1,5 @@
-// `pnpm check:deploy`: the unit files and the alert rules, by the tools that read them. Where a tool is
-// not installed it says so, and checks the rest.
+// `pnpm check:deploy`: checks the unit files with systemd-analyze and the alert rules with promtool. Reports a tool
+// that is not installed, and continues.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ await main(() => {
 })
 
 /**
- * The unit as it is, but for its program, which need not be installed here.
+ * Copies the unit, with a program that always exists.
  * @param {string} unit
  * @param {string} directory
  */
@@ -45,7 +45,7 @@ function run(tool, args) {
     return
   }
   const said = `${stdout}${stderr}`.trim()
-  // systemd-analyze warns on its standard error and ends with 0.
+  // systemd-analyze prints warnings and exits with 0.
   if (status !== 0 || (tool === 'systemd-analyze' && said !== '')) {
     throw new Error(`${tool} ${args.join(' ')}\n${said}`)
   }

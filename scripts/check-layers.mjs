@@ -1,6 +1,6 @@
-// Holds the dependency direction: which package may know which, in imports and in package.json, and
-// inside a package which folder may know which. It also holds the versions of internal entries together.
-// The tables below are the whole rule; a package that is not in them fails until it gets a line.
+// Checks the dependency direction: between packages, in imports and in package.json, and between the folders of a
+// package. It also checks that packages with internal entries are required by exact version. The tables below are the
+// complete rule; a package without a line fails.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
@@ -92,8 +92,8 @@ const rooms = {
 }
 
 /**
- * Which app starts the programs of which others, or runs their tests. It names them in its manifest, so that they are built
- * before it, and imports nothing of them.
+ * The apps whose programs or tests a tool starts. Its manifest names them, so that they are built first, but it does
+ * not import them.
  * @type {Record<string, string[]>}
  */
 const mayStart = {
@@ -104,10 +104,10 @@ const mayStart = {
   '@tenure/simulator': ['@tenure/coordinator'],
 }
 
-/** Helpers for tests and benchmarks. Only tools may need them elsewhere. */
+/** Helpers for tests and benchmarks. Only tools may use them in other code. */
 const testing = new Set(['@tenure/harness', '@tenure/testing', '@tenure/testing-histories'])
 
-/** Packages in `tools/` are private, and may know every package. */
+/** Packages in `tools/` are private and may depend on every package. */
 const isTool = (/** @type {string} */ dir) => dir.startsWith('tools/')
 
 const sourceFile = /\.[cm]?[jt]s$/
@@ -155,8 +155,8 @@ function checkManifest({ dir, manifest }) {
 }
 
 /**
- * An internal entry may change in any release, so what npm installs must never mix versions of it. Every published package
- * above one, however far, depends on what is below by exact version; changesets then releases them together.
+ * An internal entry may change in any release, so an installation must never mix versions of it. Every published package
+ * that depends on one, even indirectly, requires its dependencies by exact version; changesets then releases them together.
  * @param {Package[]} packages
  * @returns {string[]}
  */
@@ -167,7 +167,7 @@ function checkExactRanges(packages) {
       .filter(({ manifest }) => './internal' in { ...manifest.exports })
       .map(({ manifest }) => manifest.name),
   )
-  // A set takes up what is added while it is gone through.
+  // The loop also visits names added during iteration.
   for (const name of exact) {
     for (const { manifest } of published) {
       if (name in { ...manifest.dependencies }) exact.add(manifest.name)
@@ -178,7 +178,7 @@ function checkExactRanges(packages) {
     return Object.entries({ ...dependencies, ...optionalDependencies, ...peerDependencies })
       .filter(([name, range]) => exact.has(name) && range !== 'workspace:*')
       .map(([name, range]) => {
-        const why = 'it has an internal entry, or stands on one that has'
+        const why = 'it has an internal entry, or depends on a package that has one'
         return `${dir}/package.json: ${name} must be workspace:*, not ${range}: ${why}`
       })
   })
@@ -203,7 +203,7 @@ function checkFile({ dir, manifest }, file) {
 }
 
 /**
- * Why the package at `dir` may not know `specifier`, if it may not.
+ * Why the package at `dir` must not depend on `specifier`; `undefined` if it may.
  * @param {string} dir
  * @param {string} name
  * @param {string} specifier
@@ -221,7 +221,7 @@ function objection(dir, name, specifier, forTests) {
     if (isTool(dir)) return undefined
     return forTests ? undefined : `${target} is for tests and benchmarks only`
   }
-  // A package may name itself in its own tests, as its users do.
+  // A package may import itself by name in its own tests, as users do.
   if (target === name) return forTests ? undefined : `${name} must not import itself by name`
   const allowed = mayKnow[name] ?? (dir.startsWith('packages/') ? [] : Object.keys(mayKnow))
   if (allowed.includes(target)) return undefined
@@ -254,7 +254,7 @@ function leavesRoom(dir, name, path, specifier) {
   if (list === undefined || !path.startsWith(source + sep)) return undefined
   const [from, to] = [path, resolve(dirname(path), specifier)].map((file) => {
     const [room = '', ...below] = relative(source, file).split(sep)
-    // A folder and a file may have one name.
+    // A folder and a file may have the same name.
     const names =
       below.length > 0 ? [room] : [room.replace(/\.[jt]s$/, '.ts'), room.replace(/\.[jt]s$/, '')]
     const found = names.map((it) => list.findIndex((line) => line.split(' ').includes(it)))
@@ -266,7 +266,7 @@ function leavesRoom(dir, name, path, specifier) {
 }
 
 /**
- * Every module a file names: imports, re-exports, dynamic imports, `import('x').Type`, require.
+ * Every module that a file names: imports, re-exports, dynamic imports, `import('x').Type`, require.
  * @param {string} path
  * @param {string} text
  */

@@ -1,4 +1,4 @@
-// `pnpm check:packages`: looks at every public package the way its users will meet it.
+// `pnpm check:packages`: checks every public package as users get it.
 // Packs it, checks the tarball, installs all tarballs with plain npm into an empty project outside
 // the workspace, and runs the example of each README there, as JavaScript and as TypeScript.
 import {
@@ -18,7 +18,7 @@ import { attempt, listPackages, main, read, readArguments, root, run } from './w
 
 /** @typedef {import('./tarballs.mjs').Tarball} Tarball */
 
-/** As strict as a user can be; without skipLibCheck the shipped declarations are checked, too. */
+/** The strictest options; without skipLibCheck, tsc checks the shipped declarations, too. */
 const consumerTsconfig = {
   compilerOptions: {
     target: 'es2023',
@@ -33,7 +33,7 @@ const consumerTsconfig = {
   include: ['*.mts'],
 }
 
-/** The one example that runs here: the block that follows this comment, js, or sh for what is only run. */
+/** The example of a README: the code block after this comment, `js` for a library or `sh` for an app. */
 const example = /<!-- example -->\s*```(js|sh)\n(.*?)```/s
 
 readArguments('npx pnpm check:packages', {})
@@ -53,12 +53,12 @@ await main(() => {
 
 /**
  * @param {string} scratch
- * @returns {string[]} what is wrong
+ * @returns {string[]} the problems found
  */
 function check(scratch) {
   const tarballs = packPublic(listPackages(), root, join(scratch, 'tarballs'))
-  console.log('== public faces')
-  const problems = run('node', ['scripts/check-api.mjs']) ? [] : ['a public face has changed']
+  console.log('== public API')
+  const problems = run('node', ['scripts/check-api.mjs']) ? [] : ['a public API has changed']
   for (const tarball of tarballs) {
     const { name, version } = tarball.manifest
     console.log(`\n== ${name} ${version}`)
@@ -66,7 +66,7 @@ function check(scratch) {
       ...inspect(tarball),
       ...notExecutable(tarball),
       ...objections('publint', ['--strict', tarball.file]),
-      // What exports nothing has no types that could be wrong.
+      // An app exports no types.
       ...(isLibrary(tarball.manifest)
         ? objections('attw', ['--no-color', '--profile', 'esm-only', tarball.file])
         : []),
@@ -82,7 +82,7 @@ function check(scratch) {
 }
 
 /**
- * In a tarball pnpm sets the bit; links into a clone need it on what was built.
+ * pnpm sets the executable bit in tarballs; links into a clone need it on the built files.
  * @param {Tarball} tarball
  * @returns {string[]}
  */
@@ -100,7 +100,7 @@ function notExecutable({ source: { dir, manifest } }) {
 /**
  * @param {string} tool
  * @param {string[]} args
- * @returns {string[]} what it prints, if it fails
+ * @returns {string[]} the output if the tool fails
  */
 function objections(tool, args) {
   const { ok, output } = attempt(tool, args)
@@ -108,7 +108,7 @@ function objections(tool, args) {
 }
 
 /**
- * Installs the tarballs as a user would: npm, an empty project, nothing of this workspace.
+ * Installs the tarballs as a user would: with npm, into an empty project.
  * @param {string} consumer
  * @param {Tarball[]} tarballs
  */
@@ -119,7 +119,7 @@ function installInto(consumer, tarballs) {
   writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(consumerTsconfig))
   const files = tarballs.map(({ file }) => file)
   const options = ['--no-audit', '--no-fund', '--loglevel=error']
-  // What pnpm tells its scripts through the environment is not for npm.
+  // npm must not see the environment variables that pnpm sets for scripts.
   const inherited = Object.keys(process.env).filter((key) => /^(npm|pnpm)_/i.test(key))
   const env = Object.fromEntries(inherited.map((key) => [key, undefined]))
   read('npm', ['install', ...options, '@types/node@20', ...files], { cwd: consumer, env })
@@ -127,8 +127,8 @@ function installInto(consumer, tarballs) {
 }
 
 /**
- * Runs the README's example where only the tarballs are installed: a library's as JavaScript, which
- * stays there for tsc, an app's in a shell.
+ * Runs the README's example where only the tarballs are installed: an app's in a shell, a library's as
+ * JavaScript, which is also kept for tsc.
  * @param {string} consumer
  * @param {Tarball} tarball
  * @returns {string[]}
@@ -141,17 +141,17 @@ function runExample(consumer, { unpacked, manifest }) {
     ? (example.exec(readFileSync(readme, 'utf8')) ?? [])
     : []
   if (code === undefined || found !== language) {
-    return [`${name}: README.md has no \`\`\`${language} block behind <!-- example -->`]
+    return [`${name}: README.md has no \`\`\`${language} block after <!-- example -->`]
   }
   console.log(`\n== the example of ${name}`)
   const base = name.replace('@tenure/', '')
   const script = join(consumer, `${base}.${language === 'js' ? 'mjs' : 'sh'}`)
   writeFileSync(script, code)
   if (language === 'js') writeFileSync(join(consumer, `${base}.mts`), code)
-  // What the example writes into its working directory goes away with the rest.
+  // Files that the example writes are removed with the rest.
   const cwd = join(consumer, `${base}-files`)
   mkdirSync(cwd)
   const command = language === 'js' ? ['node', script] : ['sh', '-e', script]
   if (run(command[0] ?? '', command.slice(1), { cwd, timeoutMs: 60_000 })) return []
-  return [`${name}: the example does not run`]
+  return [`${name}: the example fails`]
 }

@@ -1,4 +1,4 @@
-// Holds comments, messages, help and documents to plain English: no indefinite person as a subject, no phrase that
+// Checks that comments, messages, help and documents are in plain English: no indefinite person as a subject, no phrase that
 // needs a second reading, no sentence over 35 words, and a help text that stands alone.
 // `--only <path>` looks at files whose path contains the text, `--count` shows numbers by folder.
 import { spawnSync } from 'node:child_process'
@@ -12,7 +12,7 @@ import { main, readArguments, root } from './workspace.mjs'
 
 const wordsMax = 35
 
-/** Given by others, or written for machines. */
+/** Files written by others or for machines. */
 const left =
   /^(docs\/specification\/|\.changeset\/|.*\/CHANGELOG\.md|.*\/api\.md|.*\/fixtures\/|.*\/golden\/)/
 
@@ -31,7 +31,7 @@ const phrases = [
   [/\b(?:is|are|was) nothing that\b/i, 'say what is wrong with it'],
 ]
 
-/** A help text is shown alone: by a shell's completion, in a table. */
+/** Shells and tables show a help text alone. */
 const leansOnOther =
   /^(?:The same|Not |Of |In its|It |They |Otherwise|Between|And |Or |Instead|With so|As )/
 
@@ -144,7 +144,7 @@ function passagesOfDocument(text) {
 }
 
 /**
- * Comments, and texts that people may read.
+ * Comments, and strings that people may read.
  * @param {string} file
  * @param {string} text
  * @returns {Passage[]}
@@ -157,11 +157,10 @@ function passagesOfCode(file, text) {
   let last = -2
   for (const { type, value, start, end } of comments) {
     const line = lineOf(start)
-    const own =
-      type === 'Block' ? value.replace(/^\s*\*+ ?/gm, '').replace(/ {2,}\S.*$/gm, '') : value.trim()
+    const own = type === 'Block' ? textOfBlock(value) : value.trim()
     const before = passages.at(-1)
     if (type === 'Line' && before?.kind === 'comment' && line === last + 1) before.text += ` ${own}`
-    // Drawings and layouts are no sentences; neither are directives.
+    // Drawings, layouts and directives are not sentences.
     else if (!/[─│┌└▶→]|^biome-|^@ts-|^[#/@]/.test(own))
       passages.push({ line, text: own, kind: 'comment' })
     last = type === 'Line' ? lineOf(end) : -2
@@ -207,6 +206,17 @@ function passagesOfCode(file, text) {
     if (said.trim().split(/\s+/).length > 2)
       passages.push({ line: lineOf(start), text: said.trim(), kind })
   }
+}
+
+/**
+ * Without the stars and the byte layouts; each JSDoc tag is a sentence of its own.
+ * @param {string} block
+ */
+function textOfBlock(block) {
+  return block
+    .replace(/^\s*\*+ ?/gm, '')
+    .replace(/ {2,}\S.*$/gm, '')
+    .replace(/^@/gm, '\n\n@')
 }
 
 /** @param {string} text */

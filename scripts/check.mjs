@@ -1,8 +1,8 @@
-// `pnpm check`: everything that can be said about the code without running it.
-// Every check runs even when an earlier one failed, so that one run shows all there is to fix.
+// `pnpm check`: all checks that do not run the code. A failed check does not prevent the next ones, so that one run
+// shows everything to fix.
 import { main, readArguments, run } from './workspace.mjs'
 
-// Left to itself, biome colours a log file, too.
+// By default, biome colors log files, too.
 const colors = process.stdout.isTTY ? 'force' : 'off'
 
 /** @type {Array<{ name: string, command: string[] }>} */
@@ -16,7 +16,7 @@ const checks = [
   { name: 'layers', command: ['node', 'scripts/check-layers.mjs'] },
   { name: 'architecture', command: ['node', 'scripts/check-architecture.mjs'] },
   { name: 'commands in documents', command: ['node', 'scripts/check-commands.mjs'] },
-  { name: 'public faces', command: ['node', 'scripts/check-api.mjs'] },
+  { name: 'public API', command: ['node', 'scripts/check-api.mjs'] },
   { name: 'unused code', command: ['knip'] },
   {
     name: 'manifests',

@@ -1,4 +1,4 @@
-// Empties the dist of the package it runs in, so that a deleted test cannot run again from there.
+// Removes the dist folder of the current package, so that tests that no longer exist cannot run.
 import { rmSync } from 'node:fs'
 
 rmSync('dist', { recursive: true, force: true })

@@ -1,5 +1,4 @@
-// Lets the commands of the package it runs in be started through a link: npm does this where it
-// installs, and nobody does it in a clone.
+// Makes the commands of the current package executable. npm does this for installed packages, but not in a clone.
 import { chmodSync, readFileSync } from 'node:fs'
 
 /** @type {import('./workspace.mjs').Manifest} */

@@ -1,9 +1,9 @@
-// Ends this process when the process that it works for has gone.
+// Ends this process when the process that started it is gone.
 import { readFileSync } from 'node:fs'
 
 /**
- * A signal for the process of pnpm ends pnpm and not what it runs; likewise for npx and for the shell that
- * it starts pnpm in. Then the program gets a signal of its own. In a terminal Ctrl-C reaches all of them.
+ * Sends SIGTERM to this process when pnpm, npx or their shell has ended: a signal for one of them does not reach the
+ * program that it runs. (Ctrl-C in a terminal reaches all of them.)
  */
 export function endWithParents() {
   const parents = findParents()
@@ -15,7 +15,7 @@ export function endWithParents() {
   timer.unref()
 }
 
-/** The parent, and where the system tells, all others up to npx, if it is one of them. */
+/** The parent, and on Linux all ancestors up to npx, if there is one. */
 function findParents() {
   const parents = [process.ppid]
   try {
@@ -25,7 +25,7 @@ function findParents() {
       parents.push(Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]))
     }
   } catch {
-    // Not Linux, or gone already.
+    // Not Linux, or the process is already gone.
   }
   return parents.slice(0, 1)
 }

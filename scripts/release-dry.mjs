@@ -1,4 +1,4 @@
-// `pnpm release:dry`: goes through a whole release on a copy of the repository, and shows it.
+// `pnpm release:dry`: performs a whole release on a copy of the repository and shows the result.
 // Versions and changelogs are written, the lockfile is checked, everything is built and packed; the
 // work tree and the registry stay as they are.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { inspect, packPublic } from './tarballs.mjs'
 import { listPackages, main, read, readArguments, root } from './workspace.mjs'
 
-/** The commits of the copy need an author; they are thrown away with it. */
+/** The author of the commits in the temporary copy. */
 const author = ['-c', 'user.name=release', '-c', 'user.email=release@localhost']
 
 readArguments('npx pnpm release:dry', {})
@@ -30,12 +30,12 @@ function release(scratch) {
 
   step('install', () => pnpm(copy, 'install', '--frozen-lockfile'))
   step('version', () => pnpm(copy, 'exec', 'changeset', 'version'))
-  step('lockfile still fits', () => pnpm(copy, 'install', '--frozen-lockfile'))
-  step('format still holds', () =>
+  step('lockfile is up to date', () => pnpm(copy, 'install', '--frozen-lockfile'))
+  step('format is correct', () =>
     pnpm(copy, 'exec', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'),
   )
   step('commit', () => commit(copy, 'release'))
-  step('changesets are used up', () => pnpm(copy, 'exec', 'node', 'scripts/check-changesets.mjs'))
+  step('changesets are consumed', () => pnpm(copy, 'exec', 'node', 'scripts/check-changesets.mjs'))
   step('build', () => pnpm(copy, 'run', 'build'))
 
   const packages = listPackages(copy)
@@ -56,7 +56,7 @@ function release(scratch) {
     problems.push(...inspect(tarball).map((problem) => `${name}: ${problem}`))
     if (old === version) continue
     const entry = changelogEntry(join(copy, tarball.source.dir, 'CHANGELOG.md'), version)
-    if (entry === undefined) problems.push(`${name}: CHANGELOG.md says nothing of ${version}`)
+    if (entry === undefined) problems.push(`${name}: CHANGELOG.md has no section for ${version}`)
     else console.log(`\n${entry}`)
   }
   if (problems.length > 0) throw new Error(problems.join('\n'))
@@ -65,12 +65,12 @@ function release(scratch) {
 }
 
 /**
- * What git knows or would take up, as one commit on main.
+ * Copies all tracked and new files, as one commit on main.
  * @param {string} copy
  */
 function copyRepository(copy) {
   const listed = read('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
-  // A file that was deleted, but is still in the index, is not part of the release.
+  // The index may still contain deleted files.
   const files = listed.split('\0').filter((file) => file !== '' && existsSync(join(root, file)))
   for (const file of files) {
     mkdirSync(dirname(join(copy, file)), { recursive: true })
@@ -110,7 +110,7 @@ function step(name, work) {
 }
 
 /**
- * What the changelog says of a version: from its heading to the next one.
+ * The changelog's section about a version.
  * @param {string} file
  * @param {string} version
  */

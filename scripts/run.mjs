@@ -1,6 +1,5 @@
-// `pnpm <name>` for the programs of this clone: builds what one needs and runs it in this process, as if it
-// had been called itself: a signal for this process is one for the program, and only the program writes to
-// standard output, so that `--json` can be piped.
+// `pnpm <name>` for the programs of this clone: builds a program and runs it in this process, as if it had been called
+// directly. Signals reach the program, and only the program writes to standard output, so that `--json` can be piped.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { endWithParents } from './parents.mjs'
@@ -11,7 +10,9 @@ const [name = '', ...args] = process.argv.slice(2)
 const program = programs[name]
 await main(() => {
   if (program === undefined) {
-    throw new Error(`node scripts/run.mjs <${Object.keys(programs).join(' | ')}> [arguments]`)
+    throw new Error(
+      `Usage: node scripts/run.mjs <${Object.keys(programs).join(' | ')}> [arguments]`,
+    )
   }
   const owner = listPackages().find(({ dir }) => program.startsWith(`${dir}/`))
   read('turbo', [

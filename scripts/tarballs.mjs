@@ -1,4 +1,4 @@
-// Packs public packages as they would be published, and looks into what came out.
+// Packs public packages as they would be published, and checks the tarballs.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { read } from './workspace.mjs'
@@ -8,13 +8,13 @@ import { read } from './workspace.mjs'
 /**
  * @typedef {object} Tarball
  * @property {string} file the path of the .tgz
- * @property {string} unpacked the folder with what it holds
+ * @property {string} unpacked folder with its contents
  * @property {import('./workspace.mjs').Manifest} manifest as it would be published
- * @property {Package} source the package that it was made of
+ * @property {Package} source the packed package
  */
 
 /**
- * @param {Package[]} packages built ones
+ * @param {Package[]} packages must be built
  * @param {string} base the root of the repository that they are in
  * @param {string} destination an empty folder
  * @returns {Tarball[]}
@@ -36,7 +36,7 @@ export function packPublic(packages, base, destination) {
 }
 
 /**
- * Whether it is there to be imported; otherwise it is there to be run.
+ * Whether the package can be imported; otherwise it is an app.
  * @param {import('./workspace.mjs').Manifest} manifest
  */
 export function isLibrary({ exports }) {
@@ -44,7 +44,7 @@ export function isLibrary({ exports }) {
 }
 
 /**
- * The files that its users import, or whose types they see.
+ * The files that users import, and their type declarations.
  * @param {import('./workspace.mjs').Manifest} manifest
  */
 function entryFiles({ exports = {} }) {
@@ -54,7 +54,7 @@ function entryFiles({ exports = {} }) {
 }
 
 /**
- * What is wrong with the contents of a tarball.
+ * Finds problems in the contents of a tarball.
  * @param {Tarball} tarball
  * @returns {string[]}
  */

@@ -1,7 +1,7 @@
-// `pnpm test:busy`: runs the tests beside one busy loop for each core, so that a test that depends on how
-// much processor it gets fails here first. `--rounds 10` before each release.
+// `pnpm test:busy`: runs the tests next to one busy loop per core, to find tests that depend on their share of the CPU.
+// Run it with `--rounds 10` before each release.
 //
-// The loops are threads of this process: whatever ends it, SIGKILL too, ends them.
+// The loops are threads of this process and end with it, even after SIGKILL.
 import { spawn } from 'node:child_process'
 import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const loops = Array.from({ length: availableParallelism() }, () => {
 
 const outcomes = []
 for (let round = 1; round <= rounds; round++) {
-  console.log(`\n==== round ${round} of ${rounds}, beside ${loops.length} busy loops`)
+  console.log(`\n==== round ${round} of ${rounds}, next to ${loops.length} busy loops`)
   outcomes.push(await runTests())
 }
 
@@ -36,7 +36,7 @@ for (const [index, { passed, failed, seconds, complaints }] of outcomes.entries(
   console.log(`round ${index + 1}: ${passed} passed, ${failed} failed, ${seconds.toFixed(0)} s`)
 }
 const clean = outcomes.filter(({ failed }) => failed === 0).length
-console.log(`${clean} of ${rounds} rounds without a failure, beside ${loops.length} busy loops`)
+console.log(`${clean} of ${rounds} rounds without a failure, next to ${loops.length} busy loops`)
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0)
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0)
 console.log(`\n${passed} passed, ${failed} failed`)
@@ -54,7 +54,7 @@ process.exit(failed === 0 ? 0 : 1)
 async function runTests() {
   const started = performance.now()
   const filters = filter.map((name) => `--filter=${name}`)
-  // In a process group of its own, which ends as a whole.
+  // In its own process group, so that all of it can be killed.
   const child = spawn(process.execPath, [join(import.meta.dirname, 'test.mjs'), ...filters], {
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
@@ -73,7 +73,7 @@ async function runTests() {
   })
   await new Promise((resolve) => child.on('close', resolve))
   const seconds = (performance.now() - started) / 1000
-  // What comes to no count of its tests is one failure.
+  // A run without a final count is one failure.
   const [, passed = 0, failed = 1] = /^(\d+) passed, (\d+) failed\n$/m.exec(said) ?? []
   const complaints = said.match(/^(apps|packages)\/\S+ +not ok .*$/gm) ?? []
   return { passed: Number(passed), failed: Number(failed), seconds, complaints }

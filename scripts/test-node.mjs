@@ -1,8 +1,8 @@
-// `pnpm test:node 24`: runs the tests on another version of Node, fetched through npm.
+// `pnpm test:node 24`: runs the tests on another version of Node, which npm downloads.
 import { main, run } from './workspace.mjs'
 
 const usage =
-  'usage: pnpm test:node <20 | 22 | 24 | an exact version such as 22.13.0> [arguments of pnpm test]'
+  'Usage: npx pnpm test:node <20 | 22 | 24 | an exact version such as 22.13.0> [arguments of pnpm test]'
 
 await main(() => {
   const [version = '', ...args] = process.argv.slice(2)

@@ -1,12 +1,12 @@
-// Builds through turbo and runs the tests of every package (or of those that `--filter` names), then
-// closes with one plain line for all of them: "N passed, N failed".
+// Builds with turbo and runs the tests of every package (or of those that `--filter` names). The last line is
+// "N passed, N failed".
 //
-// A compiled test file is a program that writes TAP. Each is run as it is, without tap's runner: the
-// loaders that the runner adds to every process (TypeScript, mocks) double the processor time.
-// All files wait in one line, the longest first, so that no processor stands still before the end.
+// A compiled test file is a program that writes TAP. Each runs directly, without tap's runner: the loaders that the
+// runner adds to every process (TypeScript, mocks) double the CPU time. All files are in one queue, the longest first,
+// to keep all cores busy until the end.
 //
-// What did not run counts as failed: a package that did not build, a test file that did not come to
-// its closing count, one without a test. So "0 failed" and exit code 0 mean the same.
+// Tests that did not run count as failed: a package that did not build, a test file without a final count or without a
+// test. So "0 failed" and exit code 0 mean the same.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -20,13 +20,13 @@ const { filter = [] } = readArguments('npx pnpm test [--filter=<package> ...]', 
 })
 
 const turboBin = createRequire(import.meta.url).resolve('turbo/bin/turbo')
-/** Most files wait as long as they work: for processes, sockets, leases that expire. */
+/** More than the number of cores, because most files wait half of their time. */
 const jobs = availableParallelism() + 2
-/** For new objects, from the start: much that tests make is thrown away at once. */
+/** A large young generation: most objects of tests live briefly. */
 const moreMemory = ['--min-semi-space-size=16', '--max-semi-space-size=32']
-/** When a file that does not ask for more hangs: several times what the longest takes beside busy loops. */
+/** Timeout of a file that requests no other; several times the duration of the slowest file next to busy loops. */
 const timeoutS = 600
-/** How long each file took, by its path: only the order depends on it. */
+/** The durations of the last run by path, which only determine the order. */
 const timesPath = join(root, '.turbo', 'test-times.json')
 const started = performance.now()
 
@@ -59,21 +59,21 @@ for (const { dir, isReady } of packages) {
   console.log(`${dir.padEnd(28)} ${isReady ? text : 'did not build'}`)
 }
 if (!isBuilt && failed === 0) {
-  console.log('No test failed, but the build did: see above.')
+  console.log('No test failed, but the build did; see above.')
   failed = 1
 }
 console.log(`${((performance.now() - started) / 1000).toFixed(1)} s`)
 console.log(`\n${passed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-/** The folders of the packages that have tests and were asked for, and whether each is built. */
+/** The selected packages with tests, and whether each is built. */
 function packagesToTest() {
   const plan = turbo(['ignore', 'pipe', 'inherit'], 'test', '--dry=json')
   if (plan.status !== 0)
-    failBeforeStart(`turbo could not plan the run: it ended with ${plan.status}.`)
+    failBeforeStart(`turbo could not plan the run: it exited with ${plan.status}.`)
   /** @type {{ tasks: Array<{ task: string, command: string, directory: string, cache: { status: string } }> }} */
   const { tasks } = JSON.parse(plan.stdout)
-  // What has just been built is in turbo's cache, and what failed is not.
+  // Successful builds are in turbo's cache; failed ones are not.
   const ready = tasks.filter(({ task, cache }) => task === 'build' && cache.status === 'HIT')
   const isReady = (/** @type {string} */ directory) =>
     isBuilt || ready.some((build) => build.directory === directory)
@@ -84,14 +84,14 @@ function packagesToTest() {
       isReady: isReady(directory),
     }))
     .sort((a, b) => (a.dir < b.dir ? -1 : 1))
-  if (found.length === 0) failBeforeStart('No package with tests was asked for.')
+  if (found.length === 0) failBeforeStart('No selected package has tests.')
   return found
 }
 
 /**
  * @typedef {object} TestFile
- * @property {string} dir of its package
- * @property {string} name below it
+ * @property {string} dir folder of its package
+ * @property {string} name path below the folder
  */
 
 /**
@@ -129,7 +129,7 @@ async function runAll(waiting) {
 }
 
 /**
- * Its output is shown when something in it failed.
+ * Runs a test file and shows its output if a test fails.
  * @param {TestFile} file
  * @returns {Promise<Outcome>}
  */
@@ -138,13 +138,13 @@ async function runFile({ dir, name }) {
   const { stdout, stderr, end } = await execute(join(root, dir), name)
   times[`${dir}/${name}`] = Math.round(performance.now() - startedMs)
   const counts = countsIn(stdout)
-  // A file that ends before its first test has nothing to show for itself.
+  // A file that ends before its first test has failed.
   const isWhole = end === 'ended with 0' && counts.pass + counts.skip + counts.todo > 0
   /** @type {string[]} */
   const complaints = stdout.match(/^ *not ok (?!.*# TODO).*$/gm) ?? []
   if (!isWhole && counts.fail === 0) {
     counts.fail = 1
-    complaints.push(`not ok - ${name} ${counts.pass > 0 ? end : 'came to no count of its tests'}`)
+    complaints.push(`not ok - ${name} ${counts.pass > 0 ? end : 'printed no final count of tests'}`)
   }
   if (counts.fail > 0) {
     const said = bySource(`${stdout}${stderr}`, join(root, dir))
@@ -171,7 +171,7 @@ function execute(cwd, name) {
         said[name] += text
       })
     }
-    // tap ends a file in time by itself, unless the file does not let it come to its turn.
+    // tap has its own timeout, but a file may block the event loop.
     const kill = () => child.kill('SIGKILL')
     let guard = setTimeout(kill, 2 * timeoutS * 1000)
     child.on('message', (message) => {
@@ -188,7 +188,7 @@ function execute(cwd, name) {
 }
 
 /**
- * What tap counted, from the last line of its kind.
+ * The counts in tap's last summary line.
  * @param {string} stdout
  */
 function countsIn(stdout) {
@@ -207,7 +207,7 @@ function tell(count, key) {
 }
 
 /**
- * A file that never ran may be a long one.
+ * Unknown files run first, since they may be slow.
  * @param {TestFile} file
  */
 function timeOf({ dir, name }) {

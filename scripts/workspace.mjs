@@ -1,4 +1,4 @@
-// What the other scripts share: where the packages are, and how a command is run.
+// Shared by the other scripts: finds packages and runs commands.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
  * @property {string} name
  * @property {string} version
  * @property {boolean} [private]
- * @property {Record<string, Record<string, string>>} [exports] for each entry a file for each condition
+ * @property {Record<string, Record<string, string>>} [exports] file by entry and condition
  * @property {Record<string, string>} [bin]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [devDependencies]
@@ -27,7 +27,7 @@ export const root = resolve(import.meta.dirname, '..')
 
 /**
  * Every package of the workspace, in the order of its folders.
- * @param {string} [base] the repository to look at, when it is not this one
+ * @param {string} [base] another repository
  * @returns {Package[]}
  */
 export function listPackages(base = root) {
@@ -48,11 +48,11 @@ export function listPackages(base = root) {
  * @typedef {object} RunOptions
  * @property {string} [cwd]
  * @property {Record<string, string | undefined>} [env] added to this process's own
- * @property {number} [timeoutMs] when to kill it
+ * @property {number} [timeoutMs] time after which the command is killed
  */
 
 /**
- * Runs a command with its output shown as it comes.
+ * Runs a command and shows its output.
  * @param {string} command
  * @param {string[]} args
  * @param {RunOptions} [options]
@@ -60,13 +60,13 @@ export function listPackages(base = root) {
  */
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { ...spawnOptions(options), stdio: ['ignore', 1, 2] })
-  if (result.signal !== null) console.error(`${command} was ended by ${result.signal}`)
+  if (result.signal !== null) console.error(`${command} was killed by ${result.signal}`)
   else if (result.error) throw explain(result.error, command)
   return result.status === 0
 }
 
 /**
- * Runs a command and keeps what it prints.
+ * Runs a command and returns its output.
  * @param {string} command
  * @param {string[]} args
  * @param {RunOptions} [options]
@@ -96,14 +96,14 @@ export function read(command, args, options = {}) {
 }
 
 /**
- * Runs the script as a whole: an error ends it with its message and a non-zero exit code.
+ * Runs the script. An error is printed and sets a non-zero exit code.
  * @param {() => Promise<void> | void} script
  */
 export async function main(script) {
   try {
     await script()
   } catch (error) {
-    // A plain Error is a finding; any other kind is a fault of the script and shows where it is.
+    // A plain Error is a finding. Other errors are bugs of the script and are shown with their stack.
     const isFinding = error instanceof Error && error.constructor === Error
     console.error('')
     console.error(isFinding ? error.message : error)
@@ -112,14 +112,14 @@ export async function main(script) {
 }
 
 /**
- * What the script was told on the command line, by the names of its options. An argument that it does not
- * know ends it with exit code 2 and the usage, `--help` with the usage alone.
+ * The options on the command line, by name. An unknown argument exits with code 2 and the usage; `--help` prints the
+ * usage.
  * @template {NonNullable<import('node:util').ParseArgsConfig['options']>} T
  * @param {string} usage
  * @param {T} options
  */
 export function readArguments(usage, options) {
-  // pnpm hands on the `--` in front of them, too.
+  // pnpm also passes the `--` in front of them.
   const args = process.argv.slice(2).filter((arg) => arg !== '--')
   if (args.includes('--help') || args.includes('-h')) {
     console.log(`Usage: ${usage}`)
@@ -137,7 +137,7 @@ export function readArguments(usage, options) {
 /** @type {string | undefined} */
 let path
 
-/** Where the tools of this clone are found, and pnpm, which turbo starts: also by a script that is run without pnpm. */
+/** A PATH with the tools of this clone, and with pnpm, which turbo starts. Works without pnpm as the parent, too. */
 export function toolPath() {
   path ??= [join(root, 'node_modules/.bin'), findPnpm()].join(delimiter)
   return path
@@ -157,7 +157,7 @@ function findPnpm() {
   })
   if (status === 0) return stdout.trim()
   throw new Error(
-    'There is no pnpm here, and npx cannot fetch it. Run the script as "npx pnpm <name>".',
+    'pnpm was not found, and npx cannot download it. Run the script as "npx pnpm <name>".',
   )
 }
 
@@ -167,7 +167,7 @@ function findPnpm() {
  */
 function explain(error, command) {
   if (!('code' in error) || error.code !== 'ENOENT') return error
-  return new Error(`There is no command "${command}" here. Run "npx pnpm install" first.`)
+  return new Error(`Cannot find the command "${command}". Run "npx pnpm install" first.`)
 }
 
 /** @param {RunOptions} options */
@@ -176,7 +176,7 @@ function spawnOptions({ cwd = root, env = {}, timeoutMs }) {
     cwd,
     timeout: timeoutMs,
     env: { ...process.env, PATH: toolPath(), TURBO_TELEMETRY_DISABLED: '1', ...env },
-    // On Windows the tools are .cmd files, which only a shell can start.
+    // On Windows the tools are .cmd files, which need a shell.
     shell: process.platform === 'win32',
   }
 }
