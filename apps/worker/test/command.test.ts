@@ -109,7 +109,7 @@ t.test('a cut tail begins with a whole character', async (t) => {
   t.equal(tailOf('x'.repeat(100), 'the end\n'), '…e end')
 })
 
-// What a command receives, and what happens to its output.
+// The input of a command, and the use of its output.
 
 async function run(t: Test, command: string, payload?: string, env = {}) {
   const world = await World.start(t)

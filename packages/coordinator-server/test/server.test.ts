@@ -348,7 +348,10 @@ t.test('a bad option of any type is rejected with its path', async (t) => {
     [{ tokens: [null] }, /tokens\[0\] is null/],
     [{ tokens: [{ roles }] }, /tokens\[0\]\.token is missing/],
     [{ tokens: [{ token: '', roles }] }, /tokens\[0\]\.token is a string of 0 bytes/],
-    [{ tokens: [{ token: 'é'.repeat(513), roles }] }, /tokens\[0\]\.token is a string of 1026 bytes/],
+    [
+      { tokens: [{ token: 'é'.repeat(513), roles }] },
+      /tokens\[0\]\.token is a string of 1026 bytes/,
+    ],
     [
       { tokens: [{ token: 'x', roles: ['boss'] }] },
       /tokens\[0\]\.roles is something else; .* produce, work, admin/,

@@ -38,7 +38,7 @@ export class ValueReader {
   #memory: Buffer = empty
   readonly #isAny: boolean
   /**
-   * Recently read short ASCII strings, by hash. The same queue and state names recur, and comparing takes a
+   * Recently read short ASCII strings, by hash. Queue and state names recur, and comparing takes a
    * fifth of the time of decoding.
    */
   readonly #recent: (string | undefined)[] = new Array<undefined>(0x80).fill(undefined)

@@ -1,7 +1,7 @@
 import type { Reason } from '@tenure/protocol'
 
 /**
- * What a rejection means to the worker. `docs/semantics.md` §6 has the same table, with the causes of each
+ * The meaning of a rejection for the worker. `docs/semantics.md` §6 has the same table, with the causes of each
  * reason.
  *
  * - `transient`: nothing was decided; the same request may be sent again.

@@ -286,7 +286,7 @@ for (const isolation of ['thread', 'process'] as const) {
   })
 
   t.test(
-    `${isolation}: hosts are used again, and there are no more than tasks at once`,
+    `${isolation}: hosts are reused, and there are never more hosts than concurrent tasks`,
     async (t) => {
       await using stage = await Stage.open(isolation)
       const one = await stage.play('say who you are').result()
@@ -383,7 +383,7 @@ t.test('thread: a handler in a system call ends when the call returns', async (t
 
 for (const word of ['wait', 'spin']) {
   t.test(
-    `process: a handler that would ${word} for ever ends when the worker is gone`,
+    `process: a handler that would ${word} forever ends when the worker is gone`,
     async (t) => {
       const program = fileURLToPath(new URL('./fixtures/parent.js', import.meta.url))
       const stdio = ['ignore', 'pipe', 'inherit'] as const

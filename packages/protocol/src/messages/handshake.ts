@@ -28,7 +28,7 @@ export interface Hello {
 }
 
 /**
- * What a connection may request: `produce` submits and reads tasks, `work` leases and reports, `admin`
+ * The allowed requests of a connection: `produce` submits and reads tasks, `work` leases and reports, `admin`
  * everything.
  */
 export const roles = ['produce', 'work', 'admin'] as const
