@@ -47,7 +47,7 @@ const work = {
   }),
 }
 
-const times = {
+const timeouts = {
   pollWait: setting(duration(1, longestMs), {
     fallback: 30_000,
     help: 'Maximum time a lease request waits at the coordinator for a task.',
@@ -65,7 +65,7 @@ const times = {
   }),
 }
 
-const failing = {
+const failures = {
   giveUpAfter: setting(duration(1, longestMs), {
     help: 'Maximum time without a connection, or with every lease request rejected, before the worker exits with 1. Default: never.',
     option: 'options.giveUpAfterMs',
@@ -77,7 +77,7 @@ const failing = {
   }),
 }
 
-const observing = {
+const http = {
   httpHost: setting(text('address'), {
     fallback: '127.0.0.1',
     help: 'Address that serves /metrics, /healthz and /readyz. These pages show no payloads and need no token.',
@@ -95,9 +95,9 @@ export const settings = {
   ...configFileSettings,
   Work: work,
   ...connectionSettings,
-  Times: times,
-  Failing: failing,
-  Observing: observing,
+  Timeouts: timeouts,
+  Failures: failures,
+  HTTP: http,
   ...loggingSettings,
 } as const
 

@@ -243,7 +243,7 @@ for (const isolation of ['thread', 'process'] as const) {
     await using stage = await Stage.open(isolation)
     t.match(await stage.play('exit').ended, { kind: 'crashed', reason: /code 3/ })
     // A process writes its error to standard error; a thread passes it on.
-    const reason = isolation === 'thread' ? /Error: nobody catches this/ : /code 1/
+    const reason = isolation === 'thread' ? /Error: uncaught on purpose/ : /code 1/
     t.match(await stage.play('break in a callback').ended, { kind: 'crashed', reason })
     t.match(await stage.play('drop a rejection').ended, { kind: 'crashed', reason })
     t.strictSame(stage.crashes, [], 'the tasks have reported it')
@@ -344,8 +344,8 @@ for (const isolation of ['thread', 'process'] as const) {
       await using stage = await Stage.open(isolation)
       const other = stage.play('wait')
       await other.speaks()
-      t.equal(await stage.play('speak to somebody else').result(), 'done')
-      t.equal(await stage.play('speak to somebody else').result(), 'done')
+      t.equal(await stage.play('send a message to another receiver').result(), 'done')
+      t.equal(await stage.play('send a message to another receiver').result(), 'done')
       t.strictSame(stage.crashes, [])
       other.terminate()
       t.strictSame(await other.ended, { kind: 'terminated' })
