@@ -81,7 +81,10 @@ export async function readHistory(
 }
 
 /** Rejects a page that does not advance, which would cause an endless loop. */
-function checkedNext({ next }: HistoryFound, { fromLsn }: HistoryCursor): HistoryCursor | undefined {
+function checkedNext(
+  { next }: HistoryFound,
+  { fromLsn }: HistoryCursor,
+): HistoryCursor | undefined {
   if (next === undefined || next.fromLsn > fromLsn) return next
   const message = `the history page from LSN ${fromLsn} continues at ${next.fromLsn}; expected a higher LSN`
   throw new TenureError('CLIENT_PROTOCOL', message)

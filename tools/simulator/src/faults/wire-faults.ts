@@ -12,8 +12,7 @@ const role = 'a role may send what docs/protocol.md lists, and nothing else'
 const small = 'a frame is limited to 4096 bytes before the welcome and to the agreed size after it'
 const greeting = 'the hello must arrive and be welcomed within the handshake timeout'
 const token = 'a token grants its roles'
-const levels =
-  'a message at the limit of levels or values is accepted, and one more is rejected'
+const levels = 'a message at the limit of levels or values is accepted, and one more is rejected'
 
 const connection = editOf('protocol', 'connections/server-connection')
 const frame = editOf('protocol', 'wire/frame')
@@ -99,10 +98,7 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'a frame has a millisecond too much time',
-    test: [
-      connected,
-      'a frame has a timeout, and an idle connection has none',
-    ],
+    test: [connected, 'a frame has a timeout, and an idle connection has none'],
     edits: connection('now >= this.#deadline', 'now > this.#deadline'),
   },
   {
@@ -122,10 +118,7 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'a hello in another version is decoded as the current one',
-    test: [
-      connected,
-      'a hello in another version is recognized, whatever follows the version',
-    ],
+    test: [connected, 'a hello in another version is recognized, whatever follows the version'],
     edits: handshake('if (version !== protocolVersion)', 'if (false)'),
   },
   {
@@ -145,7 +138,10 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'a negative number is read as a large one',
-    test: [spelled, 'heartbeat with an invalid field is rejected with the same message in every spelling'],
+    test: [
+      spelled,
+      'heartbeat with an invalid field is rejected with the same message in every spelling',
+    ],
     edits: reader('(this.#u8(0) << 24) >> 24', 'this.#u8(0)'),
   },
   {
