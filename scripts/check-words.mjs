@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
 import { main, readArguments, root } from './workspace.mjs'
 
-/** @typedef {{ line: number, text: string, kind: 'comment' | 'document' | 'help' | 'message' | 'summary' | 'title' }} Passage */
+/** @typedef {{ line: number, text: string, kind: 'cell' | 'comment' | 'document' | 'help' | 'message' | 'summary' | 'title' }} Passage */
 /** @typedef {{ file: string, line: number, why: string, sentence: string }} Fault */
 
 const wordsMax = 35
@@ -83,7 +83,8 @@ function objections(text, kind) {
     const shown = sentence.length > 120 ? `${sentence.slice(0, 120)}…` : sentence
     for (const [pattern, why] of phrases) if (pattern.test(sentence)) found.push([why, shown])
     const words = sentence.split(/\s+/).filter((word) => /\w/.test(word)).length
-    if (words > wordsMax) found.push([`${words} words in one sentence`, shown])
+    // A cell of a table may be a list.
+    if (words > wordsMax && kind !== 'cell') found.push([`${words} words in one sentence`, shown])
   }
   if (kind === 'help' && leansOnOther.test(text))
     found.push(['this help needs another one beside it', text])
@@ -127,12 +128,13 @@ function passagesOfDocument(text) {
     else if (/^\s*\|/.test(line)) {
       end()
       for (const cell of line.split(/(?<!\\)\|/)) {
-        if (cell.trim() !== '') passages.push({ line: index + 1, text: cell, kind: 'document' })
+        if (cell.trim() !== '') passages.push({ line: index + 1, text: cell, kind: 'cell' })
       }
-    } else if (line.trim() === '' || /^\s*(?:[-*]|\d+\.|#+|>)\s/.test(line)) {
+    } else if (/^#+ /.test(line)) end()
+    else if (line.trim() === '' || /^\s*(?:[-*]|\d+\.|>)\s/.test(line)) {
       end()
       begin = index + 1
-      const item = line.replace(/^\s*(?:[-*]|\d+\.|#+|>)\s+/, '')
+      const item = line.replace(/^\s*(?:[-*]|\d+\.|>)\s+/, '')
       if (item.trim() !== '') paragraph.push(item)
     } else {
       if (paragraph.length === 0) begin = index + 1

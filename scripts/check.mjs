@@ -15,6 +15,7 @@ const checks = [
   },
   { name: 'layers', command: ['node', 'scripts/check-layers.mjs'] },
   { name: 'architecture', command: ['node', 'scripts/check-architecture.mjs'] },
+  { name: 'plain English', command: ['node', 'scripts/check-words.mjs'] },
   { name: 'commands in documents', command: ['node', 'scripts/check-commands.mjs'] },
   { name: 'public API', command: ['node', 'scripts/check-api.mjs'] },
   { name: 'unused code', command: ['knip'] },

@@ -2,8 +2,8 @@
 export type HashKey = readonly [number, number]
 
 /**
- * HalfSipHash-1-3 over the UTF-16 units of a text, two units per word. Without the key, nobody can
- * construct collisions of its 32 bits. The hash is never stored and defines no order.
+ * HalfSipHash-1-3 over the UTF-16 units of a text, two units per word. Without the key, an attacker
+ * cannot construct collisions of its 32 bits. The hash is never stored and defines no order.
  */
 export function hashText(text: string, [key0, key1]: HashKey): number {
   let v0 = key0
