@@ -89,11 +89,11 @@ export function saysNotWritable(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS'].includes(code)
 }
 
-export function noRoomToRoll(): WalError {
+export function noSpaceToRoll(): WalError {
   return new WalError('WAL_NO_SPACE', 'the disk is full: there is no space for another segment')
 }
 
-export function noRoomToClose(): WalError {
+export function noSpaceToClose(): WalError {
   return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for space on the disk')
 }
 

@@ -12,8 +12,14 @@ import { type LogOpening, openingsOf } from './inspect/verify.js'
 import type { SegmentInfo } from './log.js'
 import type { Lsn } from './lsn.js'
 import type { Gap, Segment } from './recover/examination.js'
-import { type Survey, surveySteadily } from './recover/survey.js'
-import { brokenOff, forgotten, type Run, startOf, takeRun } from './scan/runs.js'
+import { type Survey, surveyUntilStable } from './recover/survey.js'
+import {
+  checkedStart,
+  damageFound,
+  type RecordRange,
+  removedError,
+  takeRange,
+} from './scan/record-range.js'
 import { type Finding, Scanner } from './scan/scanner.js'
 import { judge } from './scan/verdict.js'
 
@@ -46,7 +52,7 @@ export async function openReadOnly(
   { disk = nodeDisk, clock = systemClock }: ReadOnlyOptions = {},
 ): Promise<LogReader> {
   const layout = new Layout(directory)
-  const survey = await surveySteadily(disk, layout)
+  const survey = await surveyUntilStable(disk, layout)
   if (survey.examination.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
   return new LogReader(disk, clock, layout, survey)
 }
@@ -114,8 +120,8 @@ export class LogReader {
   }
 
   /** The records from an LSN on, verified while reading. */
-  async *replay(options: FollowOptions = {}): AsyncGenerator<Run> {
-    const fromLsn = startOf(options.fromLsn, this.checkpointLsn, this.firstLsn)
+  async *replay(options: FollowOptions = {}): AsyncGenerator<RecordRange> {
+    const fromLsn = checkedStart(options.fromLsn, this.checkpointLsn, this.firstLsn)
     if (fromLsn <= (this.#hole?.lastMissingLsn ?? 0)) throw new WalDamageError(this.#hole!)
     let segment = this.#segmentOf(fromLsn)
     try {
@@ -145,7 +151,7 @@ export class LogReader {
     segment: Segment,
     fromLsn: Lsn,
     { follow = false, signal }: FollowOptions,
-  ): AsyncGenerator<Run, Segment | undefined> {
+  ): AsyncGenerator<RecordRange, Segment | undefined> {
     const file = await this.#disk.open(this.#layout.segment(segment.name), 'read')
     try {
       const scanner = new Scanner(file, await file.size(), segment.header)
@@ -154,7 +160,7 @@ export class LogReader {
       while (signal?.aborted !== true) {
         const next = this.#after(segment)
         const lastLsn = next?.header.previous.lastLsn ?? Number.POSITIVE_INFINITY
-        const run = takeRun(scanner, fromLsn, lastLsn)
+        const run = takeRange(scanner, fromLsn, lastLsn)
         if (run !== undefined) {
           stalls = 0
           doubts = 0
@@ -170,7 +176,7 @@ export class LogReader {
           // The reader may have been faster than the writer, but only once.
           if (doubts++ > 0) {
             const coveredBy = lastLsn <= this.checkpointLsn ? this.checkpointLsn : undefined
-            throw brokenOff(segment.name, scanner, lastLsn, coveredBy)
+            throw damageFound(segment.name, scanner, lastLsn, coveredBy)
           }
         } else if (await this.#refresh(segment, scanner.nextLsn)) {
           doubts = 0
@@ -179,7 +185,8 @@ export class LogReader {
           const thoroughly = !follow || doubts > 0 || isDue
           const damage = await this.#damageAt(segment, scanner, finding, thoroughly)
           doubts = damage === undefined ? 0 : doubts + 1
-          if (damage !== undefined && doubts === looksBeforeBelief) throw new WalDamageError(damage)
+          if (damage !== undefined && doubts === readsToConfirmDamage)
+            throw new WalDamageError(damage)
           if (damage === undefined && !follow) return undefined
           await this.#pause(signal)
         }
@@ -228,7 +235,7 @@ export class LogReader {
   async #refresh(current: Segment, nextLsn: Lsn): Promise<boolean> {
     const head = await readIfPresent(this.#disk, this.#layout.head)
     if (head !== undefined && this.#head !== undefined && bytesEqual(head, this.#head)) return false
-    const survey = await surveySteadily(this.#disk, this.#layout)
+    const survey = await surveyUntilStable(this.#disk, this.#layout)
     this.#segments = survey.examination.segments
     this.#head = survey.head
     if (this.#after(current) !== undefined) return true
@@ -238,8 +245,11 @@ export class LogReader {
   }
 
   async #forgotten(lsn: Lsn): Promise<WalError> {
-    const { examination } = await surveySteadily(this.#disk, this.#layout)
-    return forgotten(lsn, examination.segments[0]?.header.firstLsn ?? examination.end.lastLsn + 1)
+    const { examination } = await surveyUntilStable(this.#disk, this.#layout)
+    return removedError(
+      lsn,
+      examination.segments[0]?.header.firstLsn ?? examination.end.lastLsn + 1,
+    )
   }
 
   #pause(signal: AbortSignal | undefined): Promise<void> {
@@ -258,4 +268,4 @@ export class LogReader {
 const looksPerSecond = 1000 / followPollMs
 
 /** How many consecutive reads must show damage before it is reported, because a writer may be active. */
-const looksBeforeBelief = 3
+const readsToConfirmDamage = 3

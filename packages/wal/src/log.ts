@@ -1,18 +1,18 @@
 import { readCheckpoint } from './checkpoint/checkpoint.js'
-import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoint/checkpoints.js'
+import { type Chunks, goodCheckpoints, storeCheckpoint } from './checkpoint/checkpoints.js'
 import type { LockAttempt } from './disk/disk.js'
 import { removeIfPresent } from './disk/files.js'
 import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
 import { Layout } from './format/layout.js'
 import type { Lsn } from './lsn.js'
-import { type LogOptions, type LogSettings, type SyncMode, settle } from './options.js'
+import { type LogOptions, type LogSettings, resolveOptions, type SyncMode } from './options.js'
 import type { BadCheckpoint, Gap } from './recover/examination.js'
 import { listRoot } from './recover/inventory.js'
-import { type Opening, prepareLog } from './recover/opening.js'
-import { forgotten, type Run, readRuns, startOf } from './scan/runs.js'
+import { type PreparedLog, prepareLog } from './recover/prepare-log.js'
+import { checkedStart, type RecordRange, readRecords, removedError } from './scan/record-range.js'
 import type { Records } from './write/records.js'
-import type { Claim, Urgency } from './write/room.js'
 import type { SealedSegment } from './write/segment-file.js'
+import type { Claim, Urgency } from './write/space-budget.js'
 import { SpareKeeper } from './write/spare.js'
 import { Writer } from './write/writer.js'
 
@@ -70,7 +70,7 @@ export interface TruncateOptions {
 
 /** Opens the log in the directory. Creates one if the directory is empty or missing. */
 export async function openLog(directory: string, options: LogOptions = {}): Promise<Log> {
-  const settings = settle(options)
+  const settings = resolveOptions(options)
   const layout = new Layout(directory)
   const { disk, clock } = settings
   const startedMs = clock.monotonicMs()
@@ -86,8 +86,8 @@ export async function openLog(directory: string, options: LogOptions = {}): Prom
       )
     }
     lock = attempt
-    const opening = await prepareLog(layout, settings)
-    return new Log(layout, settings, lock, opening, clock.monotonicMs() - startedMs)
+    const prepared = await prepareLog(layout, settings)
+    return new Log(layout, settings, lock, prepared, clock.monotonicMs() - startedMs)
   } catch (error) {
     await lock?.release()
     throw explain(error, directory)
@@ -135,10 +135,10 @@ export class Log {
     layout: Layout,
     settings: LogSettings,
     lock: Extract<LockAttempt, { granted: true }>,
-    opening: Opening,
+    prepared: PreparedLog,
     durationMs: number,
   ) {
-    const { examination, segment, spareBytes, hasReserve } = opening
+    const { examination, segment, spareBytes, hasReserve } = prepared
     const { header } = segment
     this.#layout = layout
     this.#settings = settings
@@ -165,7 +165,7 @@ export class Log {
       bytes: examination.bytes,
       durationMs,
       tornTail: examination.torn?.why,
-      quarantinedBytes: opening.quarantinedBytes,
+      quarantinedBytes: prepared.quarantinedBytes,
       strandedSegments: examination.stranded,
       badCheckpoints: examination.badCheckpoints,
       latestClockMs: examination.latestClockMs,
@@ -187,7 +187,7 @@ export class Log {
       settings,
       layout,
       spares,
-      headFile: opening.headFile,
+      headFile: prepared.headFile,
       segment,
       onSealed: (sealed) => this.#sealed.push(sealed),
     })
@@ -264,9 +264,9 @@ export class Log {
   }
 
   /** The durable records from an LSN on. Default: those that the newest checkpoint does not cover. */
-  async *replay(options: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
+  async *replay(options: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<RecordRange> {
     this.#refuseIfClosed()
-    const fromLsn = startOf(options.fromLsn, this.#checkpointLsn, this.firstLsn)
+    const fromLsn = checkedStart(options.fromLsn, this.#checkpointLsn, this.firstLsn)
     const current = this.#writer.segment
     const segments = [...this.#sealed, current].map(({ name, header, end }) => ({
       name,
@@ -274,10 +274,10 @@ export class Log {
       lastLsn: end.lastLsn,
     }))
     try {
-      yield* readRuns(this.#settings.disk, this.#layout, segments, fromLsn)
+      yield* readRecords(this.#settings.disk, this.#layout, segments, fromLsn)
     } catch (error) {
       // A truncation removed a segment during this replay.
-      throw systemCode(error) === 'ENOENT' ? forgotten(fromLsn, this.firstLsn) : error
+      throw systemCode(error) === 'ENOENT' ? removedError(fromLsn, this.firstLsn) : error
     }
   }
 
@@ -318,7 +318,7 @@ export class Log {
     const { epoch } = this.recovery
     const { starts } = this.#writer
     const facts = { logId: this.#logId, epoch, starts, clockMs: clock.now(), lsn, at }
-    await keepCheckpoint(disk, this.#layout, facts, chunks)
+    await storeCheckpoint(disk, this.#layout, facts, chunks)
     this.#checkpointLsn = Math.max(this.#checkpointLsn, lsn)
   }
 

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from '@tenure/seams'
-import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoint/checkpoints.js'
+import { type Chunks, goodCheckpoints, storeCheckpoint } from './checkpoint/checkpoints.js'
 import type { Disk } from './disk/disk.js'
 import { nodeDisk } from './disk/node-disk.js'
 import { WalError } from './errors.js'
 import { Layout } from './format/layout.js'
 import type { Lsn } from './lsn.js'
-import { surveySteadily } from './recover/survey.js'
+import { surveyUntilStable } from './recover/survey.js'
 
 /**
  * Makes a checkpoint at the end of a sealed segment, from another thread or process than the one
@@ -20,13 +20,13 @@ export async function makeCheckpoint(
   { disk = nodeDisk, clock = systemClock }: { readonly disk?: Disk; readonly clock?: Clock } = {},
 ): Promise<Lsn[]> {
   const layout = new Layout(directory)
-  const { examination } = await surveySteadily(disk, layout)
+  const { examination } = await surveyUntilStable(disk, layout)
   const { segments, logId, highestEpoch: epoch, starts } = examination
   if (logId === undefined) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
   // The end of a sealed segment is recorded in the next segment's header.
   const next = segments.findLast(({ header }) => header.previous.lastLsn === lsn)
   const at = lsn > 0 ? next?.header.previous : undefined
-  await keepCheckpoint(
+  await storeCheckpoint(
     disk,
     layout,
     { logId, epoch, starts, clockMs: clock.now(), lsn, at },

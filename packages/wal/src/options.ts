@@ -84,7 +84,7 @@ const optionNames: readonly (keyof LogOptions)[] = [
 
 const check = new Checks((message) => new WalError('WAL_BAD_OPTION', message))
 
-export function settle(options: LogOptions): LogSettings {
+export function resolveOptions(options: LogOptions): LogSettings {
   check.names('options', options, optionNames)
   const { acceptLoss, restored } = options
   const sync = check.oneOf('options.sync', options.sync ?? 'always', syncModes)

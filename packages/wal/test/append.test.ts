@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { type DiskCall, documentedDefaults, SimulatedClock } from '@tenure/testing'
 import t from 'tap'
 import type { Commit, Log, WalError } from '../src/index.js'
-import { settle } from '../src/options.js'
+import { resolveOptions } from '../src/options.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -338,7 +338,7 @@ t.test(
 t.test('the defaults are those of the README', (t) => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const documented = documentedDefaults(readme)
-  const { sync, syncIntervalMs, segmentBytes, appendBytesMax } = settle({})
+  const { sync, syncIntervalMs, segmentBytes, appendBytesMax } = resolveOptions({})
   for (const [name, value] of Object.entries({
     sync,
     syncIntervalMs,

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { decodeBatchHeader, encodeBatchHeader, Place } from '../src/format/batch.js'
-import { type Disk, diagnoseLog, type Remain } from '../src/index.js'
+import { type Disk, diagnoseLog, type SalvagedBatch } from '../src/index.js'
 import { appendOneByOne, directory, recordOf, World, withFileMethods } from './world.js'
 
 const diagnose = ({ disk }: { disk: Disk }) => diagnoseLog(directory, { disk })
@@ -18,9 +18,9 @@ async function written(): Promise<World> {
   return world
 }
 
-async function remainsOf(world: World): Promise<Remain[]> {
-  const found: Remain[] = []
-  for await (const remain of (await diagnose(world)).remains()) found.push(remain)
+async function remainsOf(world: World): Promise<SalvagedBatch[]> {
+  const found: SalvagedBatch[] = []
+  for await (const remain of (await diagnose(world)).salvagedBatches()) found.push(remain)
   return found
 }
 
@@ -215,8 +215,8 @@ t.test('a batch that is longer than its file is reported without records', async
   }))
   const diagnosis = await diagnose({ disk })
   readTo = 0
-  const found: Remain[] = []
-  for await (const remain of diagnosis.remains()) found.push(remain)
+  const found: SalvagedBatch[] = []
+  for await (const remain of diagnosis.salvagedBatches()) found.push(remain)
   t.same(found, [{ file: name, offset: third, firstLsn: 3, count: 1 }])
   t.equal(readTo, bytes.length, 'nothing is asked for behind its end')
 })

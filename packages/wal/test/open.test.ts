@@ -446,7 +446,7 @@ t.test('an unreadable spare does not prevent an open', async (t) => {
   const isSpare = ({ kind, path }: DiskCall) => kind === 'read' && path.includes('spare')
   world.disk.failWhen(isSpare, { kind: 'error', code: 'EIO', times: 1 })
   const log = await world.openWithSpare()
-  t.notOk(world.files().includes('wal/spare-00000001'), 'it has given back its room')
+  t.notOk(world.files().includes('wal/spare-00000001'), 'its space is freed')
   await appendOneByOne(log, 1)
   await log.close()
   world.disk.failWhen(isSpare, { kind: 'error', code: 'EMFILE', times: 1 })

@@ -17,7 +17,7 @@ import {
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 /** Writes a checkpoint at the end of a sealed segment. `at` is that end; without it the call fails. */
-export async function keepCheckpoint(
+export async function storeCheckpoint(
   disk: Disk,
   layout: Layout,
   facts: Omit<CheckpointFacts, 'at'> & { readonly lsn: Lsn; readonly at: SegmentEnd | undefined },

@@ -7,7 +7,7 @@ import type { Lsn } from '../lsn.js'
 import type { BadCheckpoint } from '../recover/examination.js'
 import { listRoot } from '../recover/inventory.js'
 import { checkCopy } from './copy-check.js'
-import { type CopyProgress, type CopyWork, LogCopier, type Picture } from './copy-log.js'
+import { type CopyContents, type CopyProgress, type CopyWork, LogCopier } from './copy-log.js'
 import { Staging } from './staging.js'
 
 export interface BackupOptions {
@@ -42,12 +42,12 @@ export function backupLog(
   destination: string,
   options: BackupOptions = {},
 ): Promise<Backup> {
-  return makeCopy(directory, destination, settleWork(options), {
+  return makeCopy(directory, destination, resolveWork(options), {
     finish: async (_, copied) => copied,
   })
 }
 
-export function settleWork({
+export function resolveWork({
   disk = nodeDisk,
   clock = systemClock,
   onProgress = () => {},
@@ -59,7 +59,7 @@ export interface CopySteps<T> {
   /** Checks the original before anything is created. */
   readonly before?: (layout: Layout) => Promise<void>
   /** Changes the copy before it gets its name. */
-  readonly finish: (layout: Layout, copied: Backup, picture: Picture) => Promise<T>
+  readonly finish: (layout: Layout, copied: Backup, contents: CopyContents) => Promise<T>
 }
 
 /** Copies, verifies, and renames the copy to its destination. Removes everything on failure. */
@@ -76,12 +76,12 @@ export async function makeCopy<T>(
     await listRoot(disk, from)
     await before?.(from)
     staging = await Staging.open(disk, from, destination)
-    const picture = await new LogCopier(from, staging.layout, work).run()
-    const found = await checkCopy(disk, from, staging.layout, picture)
+    const contents = await new LogCopier(from, staging.layout, work).run()
+    const found = await checkCopy(disk, from, staging.layout, contents)
     const { logId, epoch, firstLsn, lastLsn, segments, badCheckpoints } = found
     const checkpoints = found.goodCheckpoints.length
     const copied = { logId, epoch, firstLsn, lastLsn, segments, checkpoints, badCheckpoints }
-    const result = await finish(staging.layout, { ...copied, bytes: picture.bytes }, picture)
+    const result = await finish(staging.layout, { ...copied, bytes: contents.bytes }, contents)
     await staging.publish()
     return result
   } catch (error) {

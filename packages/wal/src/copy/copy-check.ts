@@ -3,7 +3,7 @@ import type { Disk } from '../disk/disk.js'
 import { WalDamageError, WalError } from '../errors.js'
 import type { Layout } from '../format/layout.js'
 import { type Verification, verifyLog } from '../inspect/verify.js'
-import type { Picture } from './copy-log.js'
+import type { CopyContents } from './copy-log.js'
 
 /**
  * Reads the copy from end to end and compares it with what was copied, because a copy that lost its
@@ -14,7 +14,7 @@ export async function checkCopy(
   disk: Disk,
   from: Layout,
   to: Layout,
-  { segments, end, badCheckpoints }: Picture,
+  { segments, end, badCheckpoints }: CopyContents,
 ): Promise<Verification> {
   const found = await verifyLog(to.root, { disk })
   const { lastLsn, tornTail } = found

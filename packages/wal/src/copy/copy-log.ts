@@ -8,7 +8,7 @@ import { HeadFile } from '../format/head.js'
 import { checkpointName, type Layout } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
 import type { Examination, Segment } from '../recover/examination.js'
-import { surveySteadily } from '../recover/survey.js'
+import { surveyUntilStable } from '../recover/survey.js'
 import { Scanner } from '../scan/scanner.js'
 import { copyFile } from './copy-file.js'
 import { findSoundEnd } from './sound-end.js'
@@ -28,7 +28,7 @@ export interface CopyWork {
 }
 
 /** The content that a copy should have. */
-export interface Picture extends Pick<Examination, 'segments' | 'badCheckpoints'> {
+export interface CopyContents extends Pick<Examination, 'segments' | 'badCheckpoints'> {
   readonly end: SegmentEnd
   /** Why a torn write after the end is not copied, if there is one. */
   readonly tornTail: string | undefined
@@ -37,7 +37,7 @@ export interface Picture extends Pick<Examination, 'segments' | 'badCheckpoints'
 }
 
 /** A truncation removed a file before it was copied. */
-class Overtaken extends Error {}
+class SourceTruncated extends Error {}
 
 /**
  * Copies a log while a writer may append, roll and truncate. The names and headers at one moment
@@ -58,12 +58,12 @@ export class LogCopier {
     this.#to = to
   }
 
-  async run(): Promise<Picture> {
+  async run(): Promise<CopyContents> {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       try {
         return await this.#attempt()
       } catch (error) {
-        if (!(error instanceof Overtaken)) throw error
+        if (!(error instanceof SourceTruncated)) throw error
       }
     }
     throw new WalError(
@@ -73,7 +73,7 @@ export class LogCopier {
     )
   }
 
-  async #attempt(): Promise<Picture> {
+  async #attempt(): Promise<CopyContents> {
     const { segments, ...found } = await this.#look()
     const { checkpoints, badCheckpoints } = await this.#readCheckpoints(found)
     const sealed = segments.slice(0, -1)
@@ -98,12 +98,12 @@ export class LogCopier {
 
   async #look(): Promise<Examination> {
     try {
-      const { examination } = await surveySteadily(this.#work.disk, this.#from)
+      const { examination } = await surveyUntilStable(this.#work.disk, this.#from)
       // In the copy, nothing would show that records before its first segment are missing.
       for (const hole of examination.historyDamage) throw new WalDamageError(hole)
       if (examination.segments.length > 0) return examination
     } catch (error) {
-      throw systemCode(error) === 'ENOENT' ? new Overtaken() : error
+      throw systemCode(error) === 'ENOENT' ? new SourceTruncated() : error
     }
     throw new WalError('WAL_NOT_A_LOG', `${this.#from.root} holds no log`)
   }
@@ -120,7 +120,7 @@ export class LogCopier {
         await verifyCheckpoint(this.#work.disk, this.#from.checkpoint(lsn), lsn)
         checkpoints.unshift(lsn)
       } catch (error) {
-        if (systemCode(error) === 'ENOENT') throw new Overtaken()
+        if (systemCode(error) === 'ENOENT') throw new SourceTruncated()
         if (!isBadCheckpoint(error)) throw error
         badCheckpoints.push({ lsn, why: error.message })
       }
@@ -181,7 +181,7 @@ export class LogCopier {
 
   async #withSource<T>(path: string, use: (file: DiskFile) => Promise<T>): Promise<T> {
     const file = await this.#work.disk.open(path, 'read').catch((error: unknown) => {
-      throw systemCode(error) === 'ENOENT' ? new Overtaken() : error
+      throw systemCode(error) === 'ENOENT' ? new SourceTruncated() : error
     })
     try {
       return await use(file)

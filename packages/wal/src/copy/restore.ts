@@ -3,10 +3,10 @@ import { listIfPresent } from '../disk/files.js'
 import { saysNotWritable, WalDamageError, WalError } from '../errors.js'
 import { type Layout, segmentPath } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
-import { settle } from '../options.js'
-import { prepareLog } from '../recover/opening.js'
-import { type Backup, type BackupOptions, makeCopy, settleWork } from './backup.js'
-import type { Picture } from './copy-log.js'
+import { resolveOptions } from '../options.js'
+import { prepareLog } from '../recover/prepare-log.js'
+import { type Backup, type BackupOptions, makeCopy, resolveWork } from './backup.js'
+import type { CopyContents } from './copy-log.js'
 
 export interface RestoreOptions extends BackupOptions {
   /**
@@ -34,13 +34,17 @@ export async function restoreLog(
   directory: string,
   { nextLsn, ...options }: RestoreOptions = {},
 ): Promise<Restored> {
-  const work = settleWork(options)
+  const work = resolveWork(options)
   const { disk, clock } = work
-  const settings = settle({ disk, clock, restored: nextLsn === undefined ? true : { nextLsn } })
+  const settings = resolveOptions({
+    disk,
+    clock,
+    restored: nextLsn === undefined ? true : { nextLsn },
+  })
   return makeCopy(backup, directory, work, {
     before: (layout) => refuseInUse(disk, layout),
-    async finish(layout, copied, picture) {
-      refuseTorn(picture)
+    async finish(layout, copied, contents) {
+      refuseTorn(contents)
       const { segment, headFile } = await prepareLog(layout, settings)
       await segment.file.close()
       await headFile.close()
@@ -54,7 +58,7 @@ export async function restoreLog(
  * A backup ends with its last batch, followed by zeros. A torn tail means that the backup was
  * changed later. In a log without syncs such a change looks like a write that never returned.
  */
-function refuseTorn({ segments, end, tornTail: why }: Picture): void {
+function refuseTorn({ segments, end, tornTail: why }: CopyContents): void {
   if (why === undefined) return
   const { name } = segments.at(-1)!
   const place = { file: segmentPath(name), offset: end.offset, firstMissingLsn: end.lastLsn + 1 }

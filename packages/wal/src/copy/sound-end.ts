@@ -7,7 +7,7 @@ import type { Scanner } from '../scan/scanner.js'
 import { judge } from '../scan/verdict.js'
 
 /** How many consecutive reads must show damage before it is reported, because a writer may be active. */
-const looksBeforeBelief = 3
+const readsToConfirmDamage = 3
 
 export interface SoundEnd {
   readonly end: SegmentEnd
@@ -32,7 +32,7 @@ export async function findSoundEnd(
     const { kind, why } = judge(finding, await scanner.remainder(), scanner.nextBatch)
     if (kind === 'clean') return { end: scanner.end }
     if (kind === 'torn') return { end: scanner.end, tornTail: why }
-    if (look === looksBeforeBelief) {
+    if (look === readsToConfirmDamage) {
       const { sequence: segment, offset } = scanner.end
       const place = { file: segmentPath(name), offset: scanner.offset }
       const lost = { firstMissingLsn: scanner.nextLsn, acceptable: { segment, offset } }

@@ -63,8 +63,8 @@ export class Place {
 /** Where the next batch starts if the last one ends at `end`. */
 export function nextBatchOffset(end: number): number {
   const offset = alignUp(end, batchAlignment)
-  const room = sectorBytes - (offset % sectorBytes)
-  return room < batchHeaderBytes ? offset + room : offset
+  const left = sectorBytes - (offset % sectorBytes)
+  return left < batchHeaderBytes ? offset + left : offset
 }
 
 /**

@@ -10,13 +10,13 @@ import { fileHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
 import type { BadCheckpoint, Examination, Gap } from '../recover/examination.js'
 import { salvage } from '../recover/salvage.js'
-import { type Run, readRuns, startOf } from '../scan/runs.js'
-import { type RemainingBatch, readRemains } from './remains.js'
-import { examineSteadily } from './steady.js'
+import { checkedStart, type RecordRange, readRecords } from '../scan/record-range.js'
+import { examineUntilStable } from './examine-until-stable.js'
+import { type RemainingBatch, readRemainingBatches } from './remaining-batches.js'
 import { type LogOpening, openingsOf } from './verify.js'
 
 /** A readable batch after the damage. */
-export interface Remain {
+export interface SalvagedBatch {
   /** Path of the file, relative to the log's directory. */
   readonly file: string
   readonly offset: number
@@ -41,7 +41,7 @@ export async function diagnoseLog(
   { disk = nodeDisk }: { readonly disk?: Disk } = {},
 ): Promise<Diagnosis> {
   const layout = new Layout(directory)
-  const examination = await examineSteadily(disk, layout, 'recovery')
+  const examination = await examineUntilStable(disk, layout, 'recovery')
   if (examination.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
   return new Diagnosis(disk, layout, examination)
 }
@@ -94,15 +94,15 @@ export class Diagnosis {
   }
 
   /** The trusted records from an LSN on. */
-  replay({ fromLsn }: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
+  replay({ fromLsn }: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<RecordRange> {
     const { segments, checkpoint } = this.#examination
-    const from = startOf(fromLsn, checkpoint?.previous.lastLsn ?? 0, this.firstLsn)
+    const from = checkedStart(fromLsn, checkpoint?.previous.lastLsn ?? 0, this.firstLsn)
     const trusted = segments.map(({ name, header, end }) => ({
       name,
       firstLsn: header.firstLsn,
       lastLsn: end.lastLsn,
     }))
-    return readRuns(this.#disk, this.#layout, trusted, from)
+    return readRecords(this.#disk, this.#layout, trusted, from)
   }
 
   /** The chunks of a checkpoint. Each is a view that is valid until the next step. */
@@ -114,23 +114,23 @@ export class Diagnosis {
    * The readable batches after the damage, in the order of their places. Batches may be missing in
    * between. For a batch without `records` only the header could be read.
    */
-  async *remains(): AsyncGenerator<Remain> {
+  async *salvagedBatches(): AsyncGenerator<SalvagedBatch> {
     for (const cut of this.cutOff) {
       const handle = await this.#disk.open(this.#pathOf(cut.file), 'read')
       try {
-        yield* this.#remainsOf(cut, handle)
+        yield* this.#salvage(cut, handle)
       } finally {
         await handle.close()
       }
     }
   }
 
-  async *#remainsOf({ file, offset }: CutOff, handle: DiskFile): AsyncGenerator<Remain> {
+  async *#salvage({ file, offset }: CutOff, handle: DiskFile): AsyncGenerator<SalvagedBatch> {
     for (const place of await this.#placesOf(handle, file)) {
       let isRight = false
-      for await (const batch of readRemains(handle, place, offset || fileHeaderBytes)) {
+      for await (const batch of readRemainingBatches(handle, place, offset || fileHeaderBytes)) {
         isRight = true
-        if (batch.header.count > 0) yield toRemain(file, batch)
+        if (batch.header.count > 0) yield toSalvagedBatch(file, batch)
       }
       if (isRight) return
     }
@@ -161,11 +161,11 @@ const placesMax = 256
 
 const noLogId = new Uint8Array(logIdBytes)
 
-function cutOffOf({ damage, segments, end, beyond }: Examination): CutOff[] {
+function cutOffOf({ damage, segments, end, afterEnd }: Examination): CutOff[] {
   if (damage === undefined) return []
   const last = segments.at(-1)
   const tail = last === undefined ? [] : [{ file: segmentPath(last.name), offset: end.offset }]
-  return [...tail, ...beyond.map((name) => ({ file: segmentPath(name), offset: 0 }))].sort(
+  return [...tail, ...afterEnd.map((name) => ({ file: segmentPath(name), offset: 0 }))].sort(
     (a, b) => (a.file < b.file ? -1 : 1),
   )
 }
@@ -175,7 +175,7 @@ async function readHeader(handle: DiskFile, file: string): Promise<DecodedFileHe
   return typeof header === 'string' ? undefined : header
 }
 
-function toRemain(file: string, { offset, header, records }: RemainingBatch): Remain {
+function toSalvagedBatch(file: string, { offset, header, records }: RemainingBatch): SalvagedBatch {
   const { firstLsn, count } = header
   return { file, offset, firstLsn, count, records }
 }

@@ -5,7 +5,7 @@ import { WalError } from '../errors.js'
 import { Layout } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
 import type { BadCheckpoint, Gap, Segment } from '../recover/examination.js'
-import { examineSteadily } from './steady.js'
+import { examineUntilStable } from './examine-until-stable.js'
 
 /** The result of reading a log from end to end. */
 export interface Verification {
@@ -39,7 +39,7 @@ export async function verifyLog(
   directory: string,
   { disk = nodeDisk }: { readonly disk?: Disk } = {},
 ): Promise<Verification> {
-  const found = await examineSteadily(disk, new Layout(directory), 'everything')
+  const found = await examineUntilStable(disk, new Layout(directory), 'everything')
   if (found.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
   return {
     logId: Buffer.from(found.logId ?? []).toString('hex'),

@@ -15,7 +15,7 @@ import type { Examination } from './examination.js'
  * A rule without time would give two logs of one copy the same LSN. If the clock cannot be right,
  * or the log has already passed the computed LSN, the caller must name the LSN.
  */
-const lineStartMs = Date.UTC(2026, 0, 1)
+const clockLsnStartMs = Date.UTC(2026, 0, 1)
 const lsnsPerMs = 4096
 
 /** The first LSN after the gap. Every LSN up to `highestLsn` may have been issued, and perhaps more. */
@@ -23,7 +23,7 @@ export function firstLsnBehindGap(
   { highestLsn, latestClockMs }: Pick<Examination, 'highestLsn' | 'latestClockMs'>,
   nowMs: number,
 ): Lsn {
-  const firstLsn = (nowMs - lineStartMs) * lsnsPerMs
+  const firstLsn = (nowMs - clockLsnStartMs) * lsnsPerMs
   const why = contradiction(firstLsn, nowMs, highestLsn, latestClockMs)
   if (why === undefined) return firstLsn
   throw new WalError(
@@ -43,7 +43,7 @@ function contradiction(
   if (nowMs < latestClockMs) return `but the log was written at ${timeOf(latestClockMs)}`
   if (firstLsn > lsnMax) return `which is later than the time of the last LSN, ${lsnMax}`
   if (firstLsn > highestLsn) return undefined
-  const reachedMs = lineStartMs + Math.ceil((highestLsn + 1) / lsnsPerMs)
+  const reachedMs = clockLsnStartMs + Math.ceil((highestLsn + 1) / lsnsPerMs)
   return `but LSN ${highestLsn} may have been issued, and the clock gives a higher one only from ${timeOf(reachedMs)} on`
 }
 

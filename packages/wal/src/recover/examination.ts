@@ -36,7 +36,7 @@ export interface Examination {
   /** Damage in what a checkpoint covers, as far as that was read. Recovery does not need it. */
   readonly historyDamage: readonly HistoryDamage[]
   /** Segments after the end, which accepting the loss would cut off. */
-  readonly beyond: readonly string[]
+  readonly afterEnd: readonly string[]
   /** Segments that an accepted loss has cut off. */
   readonly superseded: readonly string[]
   /** Segments whose creation was interrupted before they received a record. */

@@ -12,15 +12,15 @@ import { judge } from '../scan/verdict.js'
 import type { Depth, Examination, Gap, Segment } from './examination.js'
 import { takeInventory } from './inventory.js'
 import {
-  type Beyond,
   compareHead,
   cutsOffUnreadable,
   type Found,
-  findBeyond,
   findHole,
-  precedesRun,
+  findLineageFault,
+  type LineageFault,
+  precedesTrusted,
   supersedes,
-  trustedRun,
+  trustedSegments,
   type Unreadable,
 } from './lineage.js'
 
@@ -87,15 +87,15 @@ class Examiner {
     }
     const present = found.filter((segment) => !unfinished.includes(segment))
     const checkpointLsn = this.#goodCheckpoints[0]?.previous.lastLsn
-    const run = trustedRun(present, checkpointLsn ?? -1)
-    const unlinked = unreadable.filter((it) => precedesRun(run, it))
+    const linked = trustedSegments(present, checkpointLsn ?? -1)
+    const unlinked = unreadable.filter((it) => precedesTrusted(linked, it))
     const doubtful = unreadable.filter((it) => !unlinked.includes(it))
     const isLog = present.length > 0 || checkpointLsn !== undefined
-    const beyond =
-      findBeyond(run, present, doubtful) ??
-      compareHead(head, run.at(-1)?.header.sequence ?? 0, isLog)
-    this.#noteHole(run, unlinked)
-    await this.#scanRun(run, beyond)
+    const fault =
+      findLineageFault(linked, present, doubtful) ??
+      compareHead(head, linked.at(-1)?.header.sequence ?? 0, isLog)
+    this.#noteHole(linked, unlinked)
+    await this.#scanSegments(linked, fault)
 
     const trusted = new Set(this.#segments.map((segment) => segment.name))
     const rest = present.filter((segment) => !trusted.has(segment.name))
@@ -151,7 +151,7 @@ class Examiner {
       torn: this.#torn,
       damage: this.#damage,
       historyDamage: this.#historyDamage,
-      beyond: [...names(cut), ...names(unread)],
+      afterEnd: [...names(cut), ...names(unread)],
       superseded: [...names(superseded), ...names(cutOff)],
       unfinished: names(unfinished),
       stranded: [...names(stranded), ...names(unlinked)].sort(),
@@ -168,15 +168,15 @@ class Examiner {
     })
   }
 
-  /** Reads the segments up to the first damage. `beyond` is damage known from names and headers. */
-  async #scanRun(run: readonly Found[], beyond: Beyond | undefined): Promise<void> {
+  /** Reads the segments up to the first damage. `fault` is damage known from names and headers. */
+  async #scanSegments(linked: readonly Found[], fault: LineageFault | undefined): Promise<void> {
     const checkpoint = this.#goodCheckpoints[0]
-    const first = run[0]
+    const first = linked[0]
     if (first !== undefined) this.#startAt(first.header.previous, first.header.firstBatch)
     else if (checkpoint !== undefined) this.#startAt(checkpoint.previous, 1)
-    for (const [index, segment] of run.entries()) {
+    for (const [index, segment] of linked.entries()) {
       const { header, name } = segment
-      const next = run[index + 1]?.header
+      const next = linked[index + 1]?.header
       const isCovered = next !== undefined && this.#isCovered(next.previous.lastLsn)
       // The next header records where a covered segment ends. A scan finds what is missing before
       // that place, and nothing is read after it.
@@ -190,18 +190,18 @@ class Examiner {
         this.#startAt(next.previous, next.firstBatch)
       else if (this.#depth === 'names')
         this.#startAt({ ...this.#end, sequence: header.sequence }, header.firstBatch)
-      else await this.#scanSegment(segment, next ?? beyond)
+      else await this.#scanSegment(segment, next ?? fault)
       this.#segments.push({ name, header, end: this.#end })
       if (this.#damage !== undefined) return
     }
-    if (beyond !== undefined) this.#report({ kind: 'corrupt', ...beyond })
+    if (fault !== undefined) this.#report({ kind: 'corrupt', ...fault })
     this.#compareCheckpoint()
   }
 
   /** Notes missing records before the trusted segments. The newest checkpoint covers them. */
-  #noteHole(run: readonly Found[], unlinked: readonly Unreadable[]): void {
+  #noteHole(linked: readonly Found[], unlinked: readonly Unreadable[]): void {
     const [newest, older] = this.#goodCheckpoints.map(({ previous }) => previous.lastLsn)
-    const hole = findHole(run, older, unlinked)
+    const hole = findHole(linked, older, unlinked)
     if (hole === undefined || newest === undefined) return
     this.#historyDamage.push({ kind: 'corrupt', ...hole, coveredBy: newest })
   }
@@ -246,7 +246,10 @@ class Examiner {
     this.#gaps.push({ firstLsn, lastLsn: header.firstLsn - 1, reason: header.gap })
   }
 
-  async #scanSegment(segment: Found, next: DecodedFileHeader | Beyond | undefined): Promise<void> {
+  async #scanSegment(
+    segment: Found,
+    next: DecodedFileHeader | LineageFault | undefined,
+  ): Promise<void> {
     await withFile(this.#disk, this.#layout.segment(segment.name), 'read', async (file) => {
       const scanner = new Scanner(file, segment.fileBytes, segment.header)
       // The part that an accepted loss cut off is not read again.

@@ -23,20 +23,20 @@ export interface Unreadable {
 }
 
 /** A fault in the order of the files, found by names and headers alone. */
-export type Beyond = Pick<Damage, 'file' | 'why' | 'lastMissingLsn'>
+export type LineageFault = Pick<Damage, 'file' | 'why' | 'lastMissingLsn'>
 
 /**
  * The linked segments, from the newest possible start to the end. A start is the first segment of
  * the log, or one whose missing predecessors a checkpoint covers.
  */
-export function trustedRun(present: readonly Found[], coveredLsn: Lsn): Found[] {
+export function trustedSegments(present: readonly Found[], coveredLsn: Lsn): Found[] {
   const sequences = new Set(present.map((segment) => segment.header.sequence))
   const isStart = ({ header: { previous } }: Found) =>
     previous.sequence === 0 || (!sequences.has(previous.sequence) && previous.lastLsn <= coveredLsn)
   let next = present.findLast(isStart)
-  const run: Found[] = []
+  const linked: Found[] = []
   while (next !== undefined) {
-    run.push(next)
+    linked.push(next)
     const { sequence } = next.header
     // Sequences must increase, or damaged headers that point at each other would loop forever.
     const followers = present.filter(
@@ -46,37 +46,38 @@ export function trustedRun(present: readonly Found[], coveredLsn: Lsn): Found[] 
     // off.
     next = followers.findLast((it) => it.header.gap === 'accepted-loss') ?? followers.at(-1)
   }
-  return run
+  return linked
 }
 
 /** Checks that every segment after the trusted ones is accounted for. */
-export function findBeyond(
-  run: readonly Found[],
+export function findLineageFault(
+  linked: readonly Found[],
   present: readonly Found[],
   unreadable: readonly Unreadable[],
-): Beyond | undefined {
-  const last = run.at(-1)
+): LineageFault | undefined {
+  const last = linked.at(-1)
   const lastSequence = last?.header.sequence ?? 0
-  const stranded = present.find((it) => !run.includes(it) && it.header.sequence > lastSequence)
-  const lastMissingLsn =
-    stranded === undefined ? {} : { lastMissingLsn: stranded.header.firstLsn - 1 }
-  const damaged = unreadable.find((it) => !run.some(({ header }) => cutsOffUnreadable(header, it)))
+  const later = present.find((it) => !linked.includes(it) && it.header.sequence > lastSequence)
+  const lastMissingLsn = later === undefined ? {} : { lastMissingLsn: later.header.firstLsn - 1 }
+  const damaged = unreadable.find(
+    (it) => !linked.some(({ header }) => cutsOffUnreadable(header, it)),
+  )
   if (damaged !== undefined) {
     return { file: segmentPath(damaged.name), why: damaged.why, ...lastMissingLsn }
   }
-  if (stranded !== undefined) {
-    const missing = stranded.header.previous.sequence
+  if (later !== undefined) {
+    const missing = later.header.previous.sequence
     return {
-      file: segmentPath(stranded.name),
+      file: segmentPath(later.name),
       why: `segment ${missing}, which precedes it, is missing`,
       ...lastMissingLsn,
     }
   }
   const twin = present.find(
     (it) =>
-      !run.includes(it) &&
-      it.header.sequence >= (run[0]?.header.sequence ?? 0) &&
-      !run.some(({ header }) => supersedes(header, it.header)),
+      !linked.includes(it) &&
+      it.header.sequence >= (linked[0]?.header.sequence ?? 0) &&
+      !linked.some(({ header }) => supersedes(header, it.header)),
   )
   if (twin !== undefined) {
     return {
@@ -93,7 +94,10 @@ export function findBeyond(
  * Whether a segment with an unreadable header lies in the covered part, judging by its name. The
  * trusted segments start after it, which is possible only if a checkpoint covers it.
  */
-export function precedesRun([first]: readonly Found[], { firstLsn, epoch }: Unreadable): boolean {
+export function precedesTrusted(
+  [first]: readonly Found[],
+  { firstLsn, epoch }: Unreadable,
+): boolean {
   if (first === undefined) return false
   return firstLsn <= first.header.previous.lastLsn && epoch <= first.header.epoch
 }
@@ -126,7 +130,7 @@ export function compareHead(
   head: Head | string | undefined,
   lastSequence: number,
   isLog: boolean,
-): Beyond | undefined {
+): LineageFault | undefined {
   const file = 'HEAD'
   const doubt = 'so newer segments may be missing without notice'
   if (typeof head === 'string') return { file, why: `${head}, ${doubt}` }

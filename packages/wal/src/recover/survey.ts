@@ -7,7 +7,7 @@ import type { Examination } from './examination.js'
 import { examine } from './examine.js'
 
 /** How many times to look again when a running writer may have interfered. */
-const looksMax = 10
+const attemptsMax = 10
 
 export interface Survey {
   readonly examination: Examination
@@ -19,7 +19,7 @@ export interface Survey {
  * Names and headers as they were at one moment. A writer that rolls or truncates during the reading
  * can make them look damaged. Real damage is still there at the next look.
  */
-export async function surveySteadily(disk: Disk, layout: Layout): Promise<Survey> {
+export async function surveyUntilStable(disk: Disk, layout: Layout): Promise<Survey> {
   for (let look = 1; ; look++) {
     const before = await readIfPresent(disk, layout.head)
     let problem: unknown
@@ -34,6 +34,6 @@ export async function surveySteadily(disk: Disk, layout: Layout): Promise<Survey
     const after = await readIfPresent(disk, layout.head)
     const isSteady =
       before === after || (before !== undefined && after !== undefined && bytesEqual(before, after))
-    if (look >= looksMax || (isSteady && problem instanceof WalDamageError)) throw problem
+    if (look >= attemptsMax || (isSteady && problem instanceof WalDamageError)) throw problem
   }
 }

@@ -10,7 +10,7 @@ import {
   noSpaceRetryMsMax,
 } from '../format/limits.js'
 import type { LogObserver } from '../options.js'
-import { makeZeroFile, NoRoom, roomOn, type ZeroFile } from './zero-file.js'
+import { freeSpaceOn, makeZeroFile, NoSpace, type ZeroFile } from './zero-file.js'
 
 export type Spare = ZeroFile
 
@@ -127,8 +127,8 @@ export class SpareKeeper {
 
   async #askForRoom(wantedBytes: number): Promise<void> {
     // The reserve is made first.
-    const room = (await this.#room()) - (this.#reserve?.bytes ?? 0)
-    if (this.#mode !== 'preparing' || this.#affordable(wantedBytes, room) <= room) return
+    const free = (await this.#freeSpace()) - (this.#reserve?.bytes ?? 0)
+    if (this.#mode !== 'preparing' || this.#affordable(wantedBytes, free) <= free) return
     this.#setStarved(true)
     this.#onChange()
   }
@@ -137,7 +137,7 @@ export class SpareKeeper {
     const startedMs = this.#clock.monotonicMs()
     try {
       await this.#keepReserve()
-      this.#bytes = this.#affordable(wantedBytes, await this.#room())
+      this.#bytes = this.#affordable(wantedBytes, await this.#freeSpace())
       await this.#fill({ path: this.#path, bytes: this.#bytes })
     } catch (error) {
       if (error instanceof Stopped) return
@@ -165,14 +165,14 @@ export class SpareKeeper {
    * Uses at most half of the space when it gets short, but at least the minimum. The rest allows a
    * checkpoint after the roll, and then old segments can be removed.
    */
-  #affordable(wantedBytes: number, room: number): number {
+  #affordable(wantedBytes: number, free: number): number {
     let bytes = wantedBytes
-    while (bytes > room / 2 && bytes / 2 >= this.#bytesMin) bytes = Math.floor(bytes / 2)
+    while (bytes > free / 2 && bytes / 2 >= this.#bytesMin) bytes = Math.floor(bytes / 2)
     return bytes
   }
 
-  #room(): Promise<number> {
-    return roomOn(this.#disk, this.#directory)
+  #freeSpace(): Promise<number> {
+    return freeSpaceOn(this.#disk, this.#directory)
   }
 
   /** Uses a temporary name first, so that the next open knows that the file may be incomplete. */
@@ -201,12 +201,12 @@ export class SpareKeeper {
   #starve(wantedBytes: number, error: unknown): void {
     if (this.#mode !== 'preparing') return
     this.#setMode('starved')
-    if (error instanceof NoRoom) this.#retryMs = noSpaceRetryMs
+    if (error instanceof NoSpace) this.#retryMs = noSpaceRetryMs
     this.#retry = this.#clock.setTimer(this.#retryMs, () => {
       this.#setMode('preparing')
       this.#work = this.#make(wantedBytes)
     })
-    if (!(error instanceof NoRoom)) this.#retryMs = Math.min(2 * this.#retryMs, noSpaceRetryMsMax)
+    if (!(error instanceof NoSpace)) this.#retryMs = Math.min(2 * this.#retryMs, noSpaceRetryMsMax)
     this.#onChange()
   }
 

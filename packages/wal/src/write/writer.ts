@@ -1,6 +1,6 @@
 import type { Timer } from '@tenure/seams'
 import { writeFully, writeFullyOnLoop } from '../disk/files.js'
-import { failureOf, noRoomToClose, noRoomToRoll, WalError } from '../errors.js'
+import { failureOf, noSpaceToClose, noSpaceToRoll, WalError } from '../errors.js'
 import type { HeadFile } from '../format/head.js'
 import type { Layout } from '../format/layout.js'
 import { batchHeaderBytes, syncMarkDelayMs } from '../format/limits.js'
@@ -9,8 +9,8 @@ import type { LogSettings } from '../options.js'
 import { BatchQueue } from './batch-queue.js'
 import type { FillingBatch } from './filling-batch.js'
 import { isBytes, type Records, refuseMalformed, sizeOf } from './records.js'
-import { type Claim, Room, type Urgency } from './room.js'
 import { beginSegment, type SealedSegment, type SegmentFile } from './segment-file.js'
+import { type Claim, SpaceBudget, type Urgency } from './space-budget.js'
 import type { Spare, SpareKeeper } from './spare.js'
 import { Tail } from './tail.js'
 
@@ -35,7 +35,7 @@ export class Writer {
   readonly #layout: Layout
   readonly #spares: SpareKeeper
   readonly #headFile: HeadFile
-  readonly #room: Room
+  readonly #budget: SpaceBudget
   readonly #tail: Tail
   readonly #onSealed: (sealed: SealedSegment) => void
 
@@ -79,7 +79,7 @@ export class Writer {
     this.#tail = new Tail(options.segment, options.settings.clock)
     this.#nextLsn = this.#tail.durableLsn + 1
     this.#batches = new BatchQueue(options.settings.appendBytesMax)
-    this.#room = new Room({
+    this.#budget = new SpaceBudget({
       isStarved: () => this.#spares.isStarved,
       segmentBytes: () => this.#tail.segmentBytes,
       usedBytes: () => this.#usedBytes,
@@ -135,14 +135,14 @@ export class Writer {
   /** Reserves space, or fails with `WAL_NO_SPACE`. */
   claim(bytes: number, urgency: Urgency): Claim {
     if (this.#mode !== 'open') throw this.#notOpen()
-    return this.#room.claim(bytes, urgency)
+    return this.#budget.claim(bytes, urgency)
   }
 
   /** Seals the current segment, unless it is empty, as soon as the batch in flight is durable. */
   roll(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#mode !== 'open') reject(this.#notOpen())
-      else if (this.#spares.isStarved) reject(noRoomToRoll())
+      else if (this.#spares.isStarved) reject(noSpaceToRoll())
       else {
         this.#rollRequests.push({ resolve, reject })
         this.#pump()
@@ -152,7 +152,7 @@ export class Writer {
 
   /** A spare is ready, or there is no space for one. */
   spareChanged(): void {
-    if (this.#spares.isStarved) this.#rejectRolls(noRoomToRoll())
+    if (this.#spares.isStarved) this.#rejectRolls(noSpaceToRoll())
     this.#pump()
   }
 
@@ -218,8 +218,8 @@ export class Writer {
         `the append starts at LSN ${firstLsn}, but the next LSN is ${this.#nextLsn}`,
       )
     }
-    const isClaimed = claim !== undefined && this.#room.spend(claim) && claim.bytes >= bytes
-    return isClaimed ? undefined : this.#room.refusal(bytes, 'high')
+    const isClaimed = claim !== undefined && this.#budget.spend(claim) && claim.bytes >= bytes
+    return isClaimed ? undefined : this.#budget.refusal(bytes, 'high')
   }
 
   #notOpen(): WalError {
@@ -274,7 +274,7 @@ export class Writer {
     else if (!isFull) this.#beginWrite(batch)
     else if (this.#mode === 'closing' && this.#spares.isStarved) {
       // The log is closing, so stop waiting for disk space.
-      this.#batches.rejectWaiting(noRoomToClose())
+      this.#batches.rejectWaiting(noSpaceToClose())
       this.#tellIdle()
     }
   }
@@ -409,7 +409,7 @@ export class Writer {
     const fits = this.#tail.fits(batchHeaderBytes)
     if (this.#isMarked || !fits || this.#isBusy() || this.#batches.filling !== undefined) return
     // Never spend reserved space on a mark.
-    if (this.#room.refusal(0, 'high') !== undefined) return
+    if (this.#budget.refusal(0, 'high') !== undefined) return
     const mark = this.#batches.begin(this.#tail.durableLsn + 1)
     this.#pump()
     // A failed write stops the log and is reported there.
@@ -419,7 +419,7 @@ export class Writer {
   /** The count is in the batch that is filling, or in a new one without records. */
   async #writeStart(): Promise<void> {
     if (this.#mode !== 'open') throw this.#notOpen()
-    const refusal = this.#room.refusal(0, 'high')
+    const refusal = this.#budget.refusal(0, 'high')
     if (refusal !== undefined) throw refusal
     this.#tail.countStart()
     const filling = this.#batches.begin(this.#nextLsn)

@@ -17,7 +17,7 @@ const zeros = new Uint8Array(hurriedPieceBytes)
  * The disk reported too little free space, so nothing was written. Carries the error code that a
  * write would have had.
  */
-export class NoRoom extends Error {
+export class NoSpace extends Error {
   readonly code = 'ENOSPC'
 }
 
@@ -32,7 +32,8 @@ export async function makeZeroFile(
   pieceAt: (filled: number) => number = () => calmPieceBytes,
 ): Promise<void> {
   await removeIfPresent(disk, path)
-  if ((await roomOn(disk, dirname(path))) < bytes) throw new NoRoom(`no space for ${bytes} bytes`)
+  if ((await freeSpaceOn(disk, dirname(path))) < bytes)
+    throw new NoSpace(`no space for ${bytes} bytes`)
   await withFile(disk, path, 'create', async () => {})
   await withFile(disk, path, 'durable', async (file) => {
     let filled = 0
@@ -47,7 +48,7 @@ export async function makeZeroFile(
 }
 
 /** Free space on the disk, or infinity if the disk does not report it. Then a write shows it. */
-export function roomOn(disk: Disk, directory: string): Promise<number> {
+export function freeSpaceOn(disk: Disk, directory: string): Promise<number> {
   return disk.freeBytes(directory).catch(() => Number.POSITIVE_INFINITY)
 }
 

@@ -140,7 +140,7 @@ async function checkDiagnosis(
   )
   const remains = await resultOrCode(async () => {
     const found: [lsn: number, record: Uint8Array][] = []
-    for await (const { firstLsn, records = [] } of diagnosis.remains()) {
+    for await (const { firstLsn, records = [] } of diagnosis.salvagedBatches()) {
       for (const [index, record] of records.entries())
         found.push([firstLsn + index, record.slice()])
     }

@@ -8,12 +8,12 @@ export interface Reading {
   readonly gaps: readonly { readonly firstLsn: number; readonly lastLsn: number }[]
 }
 
-type Run = { readonly firstLsn: number; readonly records: readonly Uint8Array[] }
+type RecordRange = { readonly firstLsn: number; readonly records: readonly Uint8Array[] }
 
 interface Readable {
   readonly firstLsn: number
   readonly gaps: Reading['gaps']
-  replay(options: { readonly fromLsn: number }): AsyncIterable<Run>
+  replay(options: { readonly fromLsn: number }): AsyncIterable<RecordRange>
 }
 
 /** Reads into `records`, which keeps the records before an error. */

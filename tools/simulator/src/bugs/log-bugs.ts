@@ -29,7 +29,7 @@ export const logBugs: readonly Bug[] = [
     what: 'a batch counts as durable as soon as the operating system has it',
     edits: [
       {
-        file: `${log}/recover/opening.js`,
+        file: `${log}/recover/prepare-log.js`,
         old: "settings.sync === 'always' ? 'durable' : 'write'",
         new: "'write'",
       },
@@ -97,7 +97,7 @@ export const logBugs: readonly Bug[] = [
     what: 'the last LSN is issued again if a torn write after it was cut off',
     edits: [
       {
-        file: `${log}/recover/opening.js`,
+        file: `${log}/recover/prepare-log.js`,
         old: ': end.lastLsn + 1,',
         new: ': examination.torn !== undefined && end.lastLsn > 0 ? end.lastLsn : end.lastLsn + 1,',
       },
@@ -127,7 +127,7 @@ export const logBugs: readonly Bug[] = [
     what: 'opening a log does not rewrite the valid part of the last segment',
     edits: [
       {
-        file: `${log}/recover/opening.js`,
+        file: `${log}/recover/prepare-log.js`,
         old: '        await rewrite(disk, layout, last.name, end.offset);\n',
         new: '',
       },

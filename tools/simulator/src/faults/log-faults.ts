@@ -13,13 +13,13 @@ const mark = 'after 100 ms without an append, exactly one sync mark proves the l
 const urgent = 'less urgent records are rejected first, and space for urgent ones is kept'
 
 const verdict = editOf('wal', 'scan/verdict')
-const opening = editOf('wal', 'recover/opening')
+const opening = editOf('wal', 'recover/prepare-log')
 const writer = editOf('wal', 'write/writer')
 const tail = editOf('wal', 'write/tail')
 const batches = editOf('wal', 'write/batch-queue')
 const log = editOf('wal', 'log')
 const head = editOf('wal', 'format/head')
-const room = editOf('wal', 'write/room')
+const budget = editOf('wal', 'write/space-budget')
 const scanner = editOf('wal', 'scan/scanner')
 const checkpoint = editOf('wal', 'checkpoint/checkpoint')
 const gap = editOf('wal', 'recover/declared-gap')
@@ -273,12 +273,12 @@ const writingFaults: readonly Fault[] = [
   {
     name: 'no space is reserved for urgent records',
     test: [test('space'), urgent],
-    edits: room('low: 1 / 2', 'low: 0'),
+    edits: budget('low: 1 / 2', 'low: 0'),
   },
   {
     name: 'reports may not use the reserved space',
     test: [test('space'), urgent],
-    edits: room('high: 0', 'high: 1 / 8'),
+    edits: budget('high: 0', 'high: 1 / 8'),
   },
   {
     name: 'a new segment takes records before the disk has reserved its space',
@@ -294,12 +294,12 @@ const writingFaults: readonly Fault[] = [
   {
     name: 'reserved space is reserved twice',
     test: [test('space'), 'a claim keeps its space until it is used or released'],
-    edits: room('this.#premises.usedBytes() + this.#claimedBytes', 'this.#premises.usedBytes()'),
+    edits: budget('this.#usage.usedBytes() + this.#claimedBytes', 'this.#usage.usedBytes()'),
   },
   {
     name: 'a released claim keeps its space',
     test: [test('space'), 'a claim keeps its space until it is used or released'],
-    edits: room('this.#claimedBytes -= claim.bytes + batchOverheadBytes;', ''),
+    edits: budget('this.#claimedBytes -= claim.bytes + batchOverheadBytes;', ''),
   },
   {
     name: 'a single checkpoint lets covered segments be removed',

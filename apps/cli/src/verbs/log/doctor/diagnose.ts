@@ -53,7 +53,7 @@ export async function diagnose(directory: string): Promise<Finding> {
   const loss =
     damage === undefined || replayed.state === undefined
       ? undefined
-      : await assessLoss(replayed.state, diagnosis.remains(), {
+      : await assessLoss(replayed.state, diagnosis.salvagedBatches(), {
           lastKnownLsn: damage.lastMissingLsn,
         })
   return {

@@ -9,7 +9,7 @@ import {
   type LogReader,
   openReadOnly,
   type ReaderSegment,
-  type Run,
+  type RecordRange,
 } from '@tenure/wal'
 import { historyDamageOf } from '../../../log/damage.js'
 
@@ -89,7 +89,7 @@ export async function readStatistics(
 async function* readSkippingDamage(
   reader: LogReader,
   unreadable: HistoryDamage[],
-): AsyncGenerator<Run> {
+): AsyncGenerator<RecordRange> {
   for (let fromLsn = reader.firstLsn; ; ) {
     try {
       yield* reader.replay({ fromLsn })

@@ -23,7 +23,7 @@ export interface RemainingBatch {
  * Every batch of a segment from an offset on, skipping damage and unreadable sectors. Only the
  * batch numbers show whether some are missing in between.
  */
-export async function* readRemains(
+export async function* readRemainingBatches(
   file: DiskFile,
   place: Place,
   fromOffset: number,

@@ -27,7 +27,7 @@ import { examine } from './examine.js'
 import { salvage } from './salvage.js'
 
 /** The log's directory, ready for the writer. */
-export interface Opening {
+export interface PreparedLog {
   readonly examination: Examination
   readonly segment: SegmentFile
   readonly headFile: HeadFile
@@ -39,7 +39,7 @@ export interface Opening {
 }
 
 /** Recovers the log and creates this epoch's first segment. The caller holds the lock. */
-export async function prepareLog(layout: Layout, settings: LogSettings): Promise<Opening> {
+export async function prepareLog(layout: Layout, settings: LogSettings): Promise<PreparedLog> {
   const { disk } = settings
   const examination = await examine(disk, layout, 'recovery')
   const { damage, end, segments } = examination
@@ -49,7 +49,7 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
   for (const name of examination.unfinished) await removeIfPresent(disk, layout.segment(name))
   await disk.createDirectory(layout.segments)
   const header = nextHeader(examination, settings)
-  const { spare, reserve } = await adoptKept(layout, settings, header)
+  const { spare, reserve } = await adoptSpareAndReserve(layout, settings, header)
   // Before anything else is written: the disk may have space for nothing else. Prefer the spare to
   // the reserve, because a roll may use whichever is left.
   const first = await makeFirst(layout, settings, header, spare ?? reserve)
@@ -77,7 +77,10 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
     )
     // From here on the new segment records what is cut off. Moving it to the quarantine only tidies
     // up.
-    const cutOff = [...examination.superseded, ...(damage === undefined ? [] : examination.beyond)]
+    const cutOff = [
+      ...examination.superseded,
+      ...(damage === undefined ? [] : examination.afterEnd),
+    ]
     for (const name of cutOff) await moveToQuarantine(disk, layout, name)
   } catch (error) {
     await segment?.file.close()
@@ -153,7 +156,7 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
 }
 
 /** Takes over the spare and the reserve of an earlier epoch. */
-async function adoptKept(
+async function adoptSpareAndReserve(
   layout: Layout,
   { disk, firstSegmentBytes: bytes }: LogSettings,
   { epoch }: FileHeader,

@@ -12,7 +12,7 @@ import { Scanner } from './scanner.js'
  * Consecutive records. They are views of a reused buffer: copy a record to keep it beyond the next
  * step.
  */
-export interface Run {
+export interface RecordRange {
   readonly firstLsn: Lsn
   readonly records: readonly Uint8Array[]
 }
@@ -26,12 +26,12 @@ export interface SegmentToRead {
 }
 
 /** The records from `fromLsn` on, verified while reading. */
-export async function* readRuns(
+export async function* readRecords(
   disk: Disk,
   layout: Layout,
   segments: Iterable<SegmentToRead>,
   fromLsn: Lsn,
-): AsyncGenerator<Run> {
+): AsyncGenerator<RecordRange> {
   for (const segment of segments) {
     const { name, lastLsn } = segment
     if (lastLsn < fromLsn) continue
@@ -40,10 +40,10 @@ export async function* readRuns(
     try {
       const scanner = new Scanner(file, await file.size(), header)
       while (scanner.nextLsn <= lastLsn) {
-        const run = takeRun(scanner, fromLsn, lastLsn)
+        const run = takeRange(scanner, fromLsn, lastLsn)
         if (run !== undefined) yield run
         if (scanner.nextLsn > lastLsn) break
-        if (scanner.finding !== undefined) throw brokenOff(name, scanner, lastLsn)
+        if (scanner.finding !== undefined) throw damageFound(name, scanner, lastLsn)
         await scanner.fill()
       }
     } finally {
@@ -53,7 +53,7 @@ export async function* readRuns(
 }
 
 /** `coveredBy` is the LSN of a checkpoint that includes the missing records, if there is one. */
-export function brokenOff(
+export function damageFound(
   name: string,
   scanner: Scanner,
   lastMissingLsn: Lsn,
@@ -72,7 +72,11 @@ export function brokenOff(
 }
 
 /** All records in the scanner's window, from the batches that start in the range. */
-export function takeRun(scanner: Scanner, fromLsn: Lsn, throughLsn: Lsn): Run | undefined {
+export function takeRange(
+  scanner: Scanner,
+  fromLsn: Lsn,
+  throughLsn: Lsn,
+): RecordRange | undefined {
   let firstLsn: Lsn | undefined
   const records: Uint8Array[] = []
   while (scanner.nextLsn <= throughLsn) {
@@ -108,7 +112,7 @@ async function readHeader(
 }
 
 /** The LSN at which a replay starts, validated. */
-export function startOf(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Lsn): Lsn {
+export function checkedStart(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Lsn): Lsn {
   const fromLsn = asked ?? Math.max(checkpointLsn + 1, firstLsn)
   if (!Number.isSafeInteger(fromLsn) || fromLsn < 1) {
     throw new WalError(
@@ -116,11 +120,11 @@ export function startOf(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Ls
       `fromLsn is ${fromLsn}; it must be an integer of at least 1`,
     )
   }
-  if (fromLsn < firstLsn) throw forgotten(fromLsn, firstLsn)
+  if (fromLsn < firstLsn) throw removedError(fromLsn, firstLsn)
   return fromLsn
 }
 
-export function forgotten(asked: Lsn, first: Lsn): WalError {
+export function removedError(asked: Lsn, first: Lsn): WalError {
   return new WalError(
     'WAL_FORGOTTEN',
     `LSN ${asked} has been removed by truncation; the first remaining record is LSN ${first}`,

@@ -18,7 +18,7 @@ export interface Claim {
 }
 
 /** How much of the disk is used, read anew for each decision. */
-export interface Premises {
+export interface SpaceUsage {
   /** Whether no other segment can be created. */
   isStarved(): boolean
   /** The size of the current segment. */
@@ -36,12 +36,12 @@ export interface Premises {
  * created, only the rest of the current one is left, and each urgency must leave space for the next
  * higher one.
  */
-export class Room {
-  readonly #premises: Premises
+export class SpaceBudget {
+  readonly #usage: SpaceUsage
   #claimedBytes = 0
 
-  constructor(premises: Premises) {
-    this.#premises = premises
+  constructor(usage: SpaceUsage) {
+    this.#usage = usage
   }
 
   claim(bytes: number, urgency: Urgency): Claim {
@@ -61,21 +61,21 @@ export class Room {
     if (refusal !== undefined) throw refusal
     // The records may need a batch of their own.
     this.#claimedBytes += bytes + batchOverheadBytes
-    return new HeldClaim(this, bytes)
+    return new ActiveClaim(this, bytes)
   }
 
   /** Ends the claim. Returns whether it was active in this budget. */
   spend(claim: Claim): boolean {
-    if (!(claim instanceof HeldClaim) || !claim.endIn(this)) return false
+    if (!(claim instanceof ActiveClaim) || !claim.endIn(this)) return false
     this.#claimedBytes -= claim.bytes + batchOverheadBytes
     return true
   }
 
   /** Why records of this size are rejected, or `undefined`. */
   refusal(bytes: number, urgency: Urgency): WalError | undefined {
-    if (!this.#premises.isStarved()) return undefined
-    const segmentBytes = this.#premises.segmentBytes()
-    const used = this.#premises.usedBytes() + this.#claimedBytes
+    if (!this.#usage.isStarved()) return undefined
+    const segmentBytes = this.#usage.segmentBytes()
+    const used = this.#usage.usedBytes() + this.#claimedBytes
     const keptBack = Math.ceil(segmentBytes * shareKeptBack[urgency])
     // Besides the records: the batch that they may start, and a last sync mark.
     if (used + bytes + 2 * batchOverheadBytes + keptBack <= segmentBytes) return undefined
@@ -89,24 +89,24 @@ export class Room {
 }
 
 /** A busy log has one per record, so it is small and not kept in a list. */
-class HeldClaim implements Claim {
+class ActiveClaim implements Claim {
   readonly bytes: number
   /** The budget that counts it, or `undefined` after it has ended. */
-  #room: Room | undefined
+  #budget: SpaceBudget | undefined
 
-  constructor(room: Room, bytes: number) {
-    this.#room = room
+  constructor(budget: SpaceBudget, bytes: number) {
+    this.#budget = budget
     this.bytes = bytes
   }
 
   release(): void {
-    this.#room?.spend(this)
+    this.#budget?.spend(this)
   }
 
   /** Whether it was active in this budget until now. */
-  endIn(room: Room): boolean {
-    if (this.#room !== room) return false
-    this.#room = undefined
+  endIn(budget: SpaceBudget): boolean {
+    if (this.#budget !== budget) return false
+    this.#budget = undefined
     return true
   }
 }
