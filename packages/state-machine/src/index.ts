@@ -37,7 +37,7 @@ export {
   queueNames,
   type TaskCounts,
   waitingTasks,
-} from './state/lines.js'
+} from './state/queries.js'
 export { createState, type State, type StateOptions } from './state/state.js'
 export {
   findByRequestId,

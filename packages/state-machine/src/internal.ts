@@ -1,13 +1,14 @@
 // For the packages, apps and tools of this repository only. May change in any release.
+
+export { release, withhold } from './state/due-lists.js'
 export {
-  type Ahead,
   countAhead,
   expiredInARow,
   forgettableThrough,
   longestQueues,
-} from './state/lines.js'
+  type TasksAhead,
+} from './state/queries.js'
 export { isSameSubmission, notBeforeOf, type Submission } from './state/submission.js'
-export { release, withhold } from './state/task-lines.js'
 export {
   getCurrentLeaseId,
   getEligibleAfter,

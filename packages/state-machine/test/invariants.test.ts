@@ -369,7 +369,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
   [
     'a due list is removed with its queue',
     (s) => (s.state.derived.waiting[9] = s.state.derived.waiting[1]),
-    /there is a line of queue 9, which is gone/,
+    /there is a due list of queue 9, which is gone/,
   ],
   [
     'leases that expired at start expired',
@@ -462,7 +462,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     (s) => {
       delete s.state.derived.waiting[s.tasks.queue.get(s.row(s.waiting))]
     },
-    /the tasks of queue mail stand in no line/,
+    /the tasks of queue mail are in no due list/,
   ],
   [
     'due lists are in order',

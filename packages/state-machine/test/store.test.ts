@@ -11,8 +11,8 @@ import { Random } from '@tenure/testing'
 import t from 'tap'
 import { AttemptRows } from '../src/store/attempt-rows.js'
 import { Blobs, blobLimits } from '../src/store/blobs.js'
+import { DueList } from '../src/store/due-list.js'
 import { Heap } from '../src/store/heap.js'
-import { Line } from '../src/store/line.js'
 import { Names } from '../src/store/names.js'
 import { TaskRows } from '../src/store/task-rows.js'
 import { World } from './world.js'
@@ -118,7 +118,7 @@ t.test('every column is wide enough for its values', (t) => {
 
 t.test('a due list without start times has no heap', (t) => {
   const tasks = new TaskRows()
-  const { line, join } = lineOf(tasks)
+  const { line, join } = dueListOf(tasks)
   for (let i = 1; i < 100; i++) join(i, i)
   t.equal(line.heaped, 0)
   const rows = [200, 150].map((due, index) => join(1000 + index, due, 10))
@@ -186,8 +186,8 @@ t.test('names are kept while they are used, and their numbers are reused', (t) =
   t.end()
 })
 
-function lineOf(tasks: TaskRows) {
-  const line = new Line(tasks)
+function dueListOf(tasks: TaskRows) {
+  const line = new DueList(tasks)
   const join = (taskId: number, due: number, chainUntil = Number.POSITIVE_INFINITY) => {
     const row = tasks.add()
     tasks.taskId.set(row, taskId)
@@ -207,7 +207,7 @@ t.test('a due list is ordered by (due, task_id) after random additions and remov
     [10, Number.POSITIVE_INFINITY],
   ] as const) {
     const tasks = new TaskRows()
-    const { line, join } = lineOf(tasks)
+    const { line, join } = dueListOf(tasks)
     let rows: number[] = []
     const order = (a: number, b: number) =>
       tasks.due.get(a) - tasks.due.get(b) || tasks.taskId.get(a) - tasks.taskId.get(b)
@@ -284,7 +284,7 @@ t.test('a heap stays in order whichever task is removed', (t) => {
 t.test('a long heap returns all tasks in order', (t) => {
   const random = new Random(4)
   const tasks = new TaskRows()
-  const { line, join } = lineOf(tasks)
+  const { line, join } = dueListOf(tasks)
   const dues = Array.from({ length: 5000 }, () => random.integer(1000))
   for (const [index, due] of dues.entries()) join(index + 1, due, -1)
   const left: number[] = []
@@ -301,7 +301,7 @@ t.test('a long heap returns all tasks in order', (t) => {
 
 t.test('a task that is due late does not push later ones out of the chain', (t) => {
   const tasks = new TaskRows()
-  const { line, join } = lineOf(tasks)
+  const { line, join } = dueListOf(tasks)
   const late = join(1, 1000, 10)
   const rows = [2, 3, 4].map((taskId) => join(taskId, 10, 10))
   t.strictSame([...line.rows()], [...rows, late])

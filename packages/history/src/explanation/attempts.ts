@@ -1,16 +1,16 @@
 import type { TaskState } from '@tenure/state-machine'
 import { omitUndefined } from '../omit-undefined.js'
-import type { Account } from './account.js'
 import type { ExplainedAttempt, Heartbeats, LateReport } from './explanation.js'
 import { isNext, type KnownAttempt } from './known-attempts.js'
+import type { KnownTask } from './known-task.js'
 
-export function explainAttempts(account: Account): ExplainedAttempt[] {
-  const { attempts } = account
+export function explainAttempts(task: KnownTask): ExplainedAttempt[] {
+  const { attempts } = task
   return attempts.map((own, index) => {
     const { attempt, leaseId, workerId, grantedAt, leaseExpiry, end, isRemembered } = own
     const next = attempts[index + 1]
-    const waitedMs = waitedFor(account, index)
-    const lateReport = lateReportOf(account, own)
+    const waitedMs = waitedFor(task, index)
+    const lateReport = lateReportOf(task, own)
     return omitUndefined<ExplainedAttempt>({
       attempt,
       leaseId,
@@ -18,7 +18,7 @@ export function explainAttempts(account: Account): ExplainedAttempt[] {
       grantedAt,
       waitedMs,
       leaseExpiry,
-      heartbeats: heartbeatsOf(account, own),
+      heartbeats: heartbeatsOf(task, own),
       end,
       lateReport,
       supersededBy: next !== undefined && isNext(own, next) ? named(next) : undefined,
@@ -32,7 +32,7 @@ function named({ attempt, leaseId }: KnownAttempt) {
 }
 
 /** How long the task had been eligible: since its creation, an expiry, or the end of its backoff. */
-function waitedFor({ attempts, created }: Account, index: number): number | undefined {
+function waitedFor({ attempts, created }: KnownTask, index: number): number | undefined {
   const { grantedAt, attempt } = attempts[index]!
   if (grantedAt === undefined) return undefined
   const before = attempts[index - 1]?.end
@@ -44,7 +44,7 @@ function waitedFor({ attempts, created }: Account, index: number): number | unde
   return grantedAt - Math.max(created.at, created.notBefore ?? created.at)
 }
 
-function heartbeatsOf({ removed, now }: Account, own: KnownAttempt): Heartbeats {
+function heartbeatsOf({ removed, now }: KnownTask, own: KnownAttempt): Heartbeats {
   const { heartbeats, isRemembered, end, leaseExpiry, grantedAt } = own
   const count = heartbeats.length
   const last = heartbeats.at(-1)
@@ -79,14 +79,14 @@ function smallest(values: readonly number[]): number | undefined {
 }
 
 /** A report that was CANCELLED, and the state of the task at that time. */
-export function lateReportOf(account: Account, own: KnownAttempt): LateReport | undefined {
+export function lateReportOf(task: KnownTask, own: KnownAttempt): LateReport | undefined {
   const { lateReport, end, leaseExpiry } = own
   if (lateReport === undefined) return undefined
   const { lsn, at } = lateReport
   if (lsn === undefined || at === undefined) return {}
   const lostAt = end?.outcome === 'DEAD' ? end.at : leaseExpiry
-  const newest = account.attempts.findLast(({ leaseId }) => leaseId < lsn)!
-  const state = stateThen(account, newest, lsn)
+  const newest = task.attempts.findLast(({ leaseId }) => leaseId < lsn)!
+  const state = stateThen(task, newest, lsn)
   return omitUndefined<LateReport>({
     lsn,
     at,
@@ -96,8 +96,8 @@ export function lateReportOf(account: Account, own: KnownAttempt): LateReport | 
   })
 }
 
-function stateThen(account: Account, newest: KnownAttempt, lsn: number): TaskState | undefined {
-  const { death } = account
+function stateThen(task: KnownTask, newest: KnownAttempt, lsn: number): TaskState | undefined {
+  const { death } = task
   if (death !== undefined && (death.lsn ?? 0) < lsn) return 'DEAD'
   const { end, attempt } = newest
   // There may have been later attempts.

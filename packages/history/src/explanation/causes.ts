@@ -1,13 +1,13 @@
 import { omitUndefined } from '../omit-undefined.js'
-import type { Account } from './account.js'
 import { awayMsMax, coordinatorStart } from './coordinator-starts.js'
 import type { Cause } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
+import type { KnownTask } from './known-task.js'
 import { leaseOf, quoted, span } from './words.js'
 
 /** One cause for each attempt after the first, and one for the attempt that a task is waiting for. */
-export function findCauses(account: Account): Cause[] {
-  const { attempts, state } = account
+export function findCauses(task: KnownTask): Cause[] {
+  const { attempts, state } = task
   // A forgotten task may have leases without a number, with unknown attempts between them.
   const first = attempts.findIndex(({ attempt }) => attempt !== undefined)
   const causes: Cause[] = []
@@ -18,21 +18,21 @@ export function findCauses(account: Account): Cause[] {
   // If none has a number (-1), only the last one can be explained.
   for (const own of attempts.slice(first, isAgain ? undefined : -1)) {
     const attempt = own.attempt === undefined ? {} : { attempt: own.attempt + 1 }
-    causes.push({ ...attempt, ...findCause(account, own) })
+    causes.push({ ...attempt, ...findCause(task, own) })
   }
   return causes
 }
 
 const unknown = 'the end of the previous attempt is unknown'
 
-function findCause(account: Account, own: KnownAttempt): Omit<Cause, 'attempt'> {
+function findCause(task: KnownTask, own: KnownAttempt): Omit<Cause, 'attempt'> {
   const { leaseId, workerId, end } = own
   const who = omitUndefined<Pick<Cause, 'leaseId' | 'workerId'>>({ leaseId, workerId })
   switch (end?.outcome) {
     case 'EXPIRED':
-      return { ...who, ...expiry(account, own) }
+      return { ...who, ...expiry(task, own) }
     case 'FAILED':
-      return { ...who, ...failure(account, own) }
+      return { ...who, ...failure(task, own) }
     default:
       return { ...who, kind: 'NOT_KNOWN', because: unknown }
   }
@@ -40,7 +40,7 @@ function findCause(account: Account, own: KnownAttempt): Omit<Cause, 'attempt'> 
 
 type Found = Omit<Cause, 'attempt' | 'leaseId' | 'workerId'>
 
-function failure({ created }: Account, own: KnownAttempt): Found {
+function failure({ created }: KnownTask, own: KnownAttempt): Found {
   const { reason, failures } = own.end!
   const retriesMax = created?.retryPolicy.maxRetries
   const why = reason === undefined || reason === '' ? '' : ` (${quoted(reason)})`
@@ -56,27 +56,27 @@ function failure({ created }: Account, own: KnownAttempt): Found {
   })
 }
 
-function expiry(account: Account, own: KnownAttempt): Found {
+function expiry(task: KnownTask, own: KnownAttempt): Found {
   const facts = factsOf(own)
-  if (own.end!.atStart === true) return down(account, own, facts)
-  const windowMs = windowOver(account, own)
+  if (own.end!.atStart === true) return down(task, own, facts)
+  const windowMs = windowOver(task, own)
   if (windowMs !== undefined) {
     const late = reportBehind('its report came', 'later', facts)
     const because = `the execution window of ${span(windowMs)} ended under ${leaseOf(own)}, and ${late}`
     return {
       kind: 'WINDOW_OVER',
-      because: because + unsure(account, own),
+      because: because + unsure(task, own),
       ...facts,
       executionWindowMs: windowMs,
     }
   }
-  const silence = tellSilence(own, facts) + tellAway(account, facts)
+  const silence = tellSilence(own, facts) + tellAway(task, facts)
   if (!facts.reported) {
-    const because = `${leaseOf(own)} expired and no report came${silence}${unsure(account, own)}`
+    const because = `${leaseOf(own)} expired and no report came${silence}${unsure(task, own)}`
     return { kind: 'NO_REPORT', because, ...facts }
   }
   const ago = facts.lateMs === undefined ? '' : `${span(facts.lateMs)} `
-  const because = `${leaseOf(own)} expired ${ago}before its report arrived${silence}${unsure(account, own)}`
+  const because = `${leaseOf(own)} expired ${ago}before its report arrived${silence}${unsure(task, own)}`
   return { kind: 'REPORTED_LATE', because, ...facts }
 }
 
@@ -97,18 +97,18 @@ function factsOf(own: KnownAttempt): Facts {
 }
 
 /** The execution window, if it ended the lease: a heartbeat could not have extended it further. */
-export function windowOver({ created }: Account, own: KnownAttempt): number | undefined {
+export function windowOver({ created }: KnownTask, own: KnownAttempt): number | undefined {
   const { grantedAt, leaseExpiry } = own
   if (created === undefined || grantedAt === undefined) return undefined
   const { executionWindowMs } = created
   return leaseExpiry === grantedAt + executionWindowMs ? executionWindowMs : undefined
 }
 
-function down(account: Account, own: KnownAttempt, facts: Facts): Found {
-  const start = coordinatorStart(account, own.end!.lsn!)
+function down(task: KnownTask, own: KnownAttempt, facts: Facts): Found {
+  const start = coordinatorStart(task, own.end!.lsn!)
   const startedAt = start?.at ?? own.end!.at
   const which = start === undefined ? '' : ` (epoch ${start.epoch})`
-  const windowMs = windowOver(account, own)
+  const windowMs = windowOver(task, own)
   const ago = facts.expiredAt === undefined ? '' : `${span(startedAt - facts.expiredAt)} `
   const because = [
     `${leaseOf(own)} had expired ${ago}before the coordinator started again${which}`,
@@ -141,14 +141,14 @@ function tellSilence({ heartbeats }: KnownAttempt, { silenceMs }: Facts): string
 }
 
 /** A silence is not the worker's fault while no coordinator was running. */
-function tellAway(account: Account, { expiredAt, silenceMs }: Facts): string {
+function tellAway(task: KnownTask, { expiredAt, silenceMs }: Facts): string {
   if (expiredAt === undefined || silenceMs === undefined) return ''
-  const awayMs = awayMsMax(account, expiredAt - silenceMs, expiredAt)
+  const awayMs = awayMsMax(task, expiredAt - silenceMs, expiredAt)
   return awayMs > 0 ? `, and for up to ${span(awayMs)} of that no coordinator was running` : ''
 }
 
 /** A memory knows that a lease expired, but not whether a coordinator was running to receive heartbeats. */
-function unsure({ created }: Account, { end, grantedAt, leaseExpiry }: KnownAttempt): string {
+function unsure({ created }: KnownTask, { end, grantedAt, leaseExpiry }: KnownAttempt): string {
   if (end!.atStart === undefined) return '; it is unknown whether a coordinator was running then'
   const isMeasured = created !== undefined && grantedAt !== undefined && leaseExpiry !== undefined
   return isMeasured ? '' : '; it is unknown whether its execution window had ended'

@@ -1,4 +1,4 @@
-import type { Account } from './account.js'
+import type { KnownTask } from './known-task.js'
 
 /** A start of the coordinator during the life of the task. */
 export interface CoordinatorStart {
@@ -17,29 +17,29 @@ export interface CoordinatorStart {
 }
 
 /** The start of the coordinator that wrote the record with this LSN. */
-export function coordinatorStart(account: Account, lsn: number): CoordinatorStart | undefined {
-  return coordinatorStarts(account).findLast(({ firstLsn }) => firstLsn <= lsn)
+export function coordinatorStart(task: KnownTask, lsn: number): CoordinatorStart | undefined {
+  return coordinatorStarts(task).findLast(({ firstLsn }) => firstLsn <= lsn)
 }
 
-export function coordinatorStarts(account: Account): CoordinatorStart[] {
-  return account.openings
-    .filter(({ firstLsn }) => firstLsn > account.taskId)
+export function coordinatorStarts(task: KnownTask): CoordinatorStart[] {
+  return task.openings
+    .filter(({ firstLsn }) => firstLsn > task.taskId)
     .map(({ epoch, firstLsn, at, lastRecordAt }) => {
-      const lastKnownAt = lastRecordAt ?? lastOwnBefore(account, firstLsn)
+      const lastKnownAt = lastRecordAt ?? lastOwnBefore(task, firstLsn)
       const known = lastKnownAt === undefined ? {} : { lastKnownAt, downMsMax: at - lastKnownAt }
       return { epoch, firstLsn, at, ...known, isByOwnRecords: lastRecordAt === undefined }
     })
 }
 
 /** For how much of a period there may have been no coordinator to receive heartbeats. */
-export function awayMsMax(account: Account, fromAt: number, untilAt: number): number {
-  return coordinatorStarts(account)
+export function awayMsMax(task: KnownTask, fromAt: number, untilAt: number): number {
+  return coordinatorStarts(task)
     .filter(({ at }) => at > fromAt && at <= untilAt)
     .reduce((sum, { at, lastKnownAt = fromAt }) => sum + at - Math.max(fromAt, lastKnownAt), 0)
 }
 
 /** The time of the last record of this task. A coordinator was running then. */
-function lastOwnBefore({ entries, attempts, created }: Account, lsn: number): number | undefined {
+function lastOwnBefore({ entries, attempts, created }: KnownTask, lsn: number): number | undefined {
   const written = entries.findLast((entry) => entry.lsn < lsn)?.record.at
   if (written !== undefined) return written
   const granted = attempts.findLast((attempt) => attempt.leaseId < lsn)

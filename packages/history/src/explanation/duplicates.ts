@@ -1,7 +1,7 @@
 import { omitUndefined } from '../omit-undefined.js'
-import type { Account } from './account.js'
 import type { Duplicate } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
+import type { KnownTask } from './known-task.js'
 import { capital, leaseOf } from './words.js'
 
 /**
@@ -10,7 +10,7 @@ import { capital, leaseOf } from './words.js'
  * it. An attempt that reported late and was followed by another one had expired, even if the record
  * of the expiry was removed, because no grant follows a death.
  */
-export function findDuplicates({ attempts }: Account): Duplicate[] {
+export function findDuplicates({ attempts }: KnownTask): Duplicate[] {
   return attempts.slice(0, -1).flatMap((own, index) => {
     const confirmed = own.lateReport !== undefined
     if (own.end?.outcome !== 'EXPIRED' && !confirmed) return []

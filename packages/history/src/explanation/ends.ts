@@ -1,21 +1,21 @@
 import { omitUndefined } from '../omit-undefined.js'
-import type { Account } from './account.js'
 import { lateReportOf } from './attempts.js'
 import { windowOver } from './causes.js'
 import { coordinatorStart } from './coordinator-starts.js'
 import type { ExplainedEvent } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
+import type { KnownTask } from './known-task.js'
 import { counted, leaseOf, moment, span } from './words.js'
 
 /** How an attempt ended: by timeout, or by its worker's report. */
-export function tellEnd(account: Account, own: KnownAttempt) {
+export function tellEnd(task: KnownTask, own: KnownAttempt) {
   const { end, leaseId, grantedAt } = own
   const after = grantedAt === undefined ? '' : ` after ${span(end!.at - grantedAt)}`
   const who = whoOf(own)
   const worker = `worker ${own.workerId ?? 'unknown'}`
   switch (end!.outcome) {
     case 'EXPIRED':
-      return { kind: 'EXPIRED' as const, ...who, ...expired(account, own, after) }
+      return { kind: 'EXPIRED' as const, ...who, ...expired(task, own, after) }
     case 'COMPLETED':
       return {
         kind: 'COMPLETED' as const,
@@ -29,14 +29,14 @@ export function tellEnd(account: Account, own: KnownAttempt) {
         ...who,
         what: `failed under lease ${leaseId}${after}`,
         why: `${worker} reported it${end!.reason ? `: ${end!.reason}` : ''}`,
-        ...afterFailure(account, own),
+        ...afterFailure(task, own),
       }
   }
 }
 
-function afterFailure(account: Account, { end }: KnownAttempt) {
+function afterFailure(task: KnownTask, { end }: KnownAttempt) {
   const { failures, backoffMs, eligibleAt } = end!
-  const retriesMax = account.created?.retryPolicy.maxRetries
+  const retriesMax = task.created?.retryPolicy.maxRetries
   if (failures === undefined || retriesMax === undefined) return {}
   const count = counted(failures, 'failure', 'failures')
   if (backoffMs === undefined || eligibleAt === undefined) {
@@ -46,25 +46,25 @@ function afterFailure(account: Account, { end }: KnownAttempt) {
   return { notes: [`retry ${failures} of ${retriesMax}, after ${span(backoffMs)}: ${from}`] }
 }
 
-function expired(account: Account, own: KnownAttempt, after: string) {
+function expired(task: KnownTask, own: KnownAttempt, after: string) {
   const { end, leaseId, lateReport } = own
   const notes = lateReport === undefined ? ['no report came'] : []
   return omitUndefined<Pick<ExplainedEvent, 'what' | 'why' | 'notes'>>({
     what: `lease ${leaseId} expired${after}`,
-    why: whyExpired(account, own),
+    why: whyExpired(task, own),
     notes: end!.outcome === 'EXPIRED' && notes.length > 0 ? notes : undefined,
   })
 }
 
-function whyExpired(account: Account, own: KnownAttempt): string {
+function whyExpired(task: KnownTask, own: KnownAttempt): string {
   const { end, leaseExpiry, heartbeats, grantedAt, isRemembered } = own
   if (end!.atStart === true) {
-    const start = coordinatorStart(account, end!.lsn!)
+    const start = coordinatorStart(task, end!.lsn!)
     const epoch = start === undefined ? '' : ` of epoch ${start.epoch}`
     const ago = leaseExpiry === undefined ? '' : `, ${span(end!.at - leaseExpiry)} after the expiry`
     return `found at the start${epoch}${ago}`
   }
-  const windowMs = windowOver(account, own)
+  const windowMs = windowOver(task, own)
   if (windowMs !== undefined) return `its execution window of ${span(windowMs)} had ended`
   const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
   if (leaseExpiry === undefined || lastSeen === undefined) return 'the lease had reached its expiry'
@@ -73,8 +73,8 @@ function whyExpired(account: Account, own: KnownAttempt): string {
 }
 
 /** A report without authority. */
-export function tellCancelled(account: Account, own: KnownAttempt) {
-  const late = lateReportOf(account, own)!
+export function tellCancelled(task: KnownTask, own: KnownAttempt) {
+  const late = lateReportOf(task, own)!
   const since = own.end?.outcome === 'DEAD' ? 'the task was stopped' : 'the expiry'
   const after =
     late.lateMs === undefined ? 'its lease was lost' : `it came ${span(late.lateMs)} after ${since}`

@@ -1,19 +1,19 @@
 import type { RecordOf } from '@tenure/state-machine'
 import type { Entry } from '../follow/entry.js'
 import { omitUndefined } from '../omit-undefined.js'
-import type { Account } from './account.js'
 import { explainAttempts, marginsOf } from './attempts.js'
 import { coordinatorStarts } from './coordinator-starts.js'
 import { tellCancelled, tellEnd, whoOf } from './ends.js'
 import type { Cause, ExplainedAttempt, ExplainedEvent, Overlap } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
+import type { KnownTask } from './known-task.js'
 import { findOverlaps } from './overlaps.js'
 import { counted, moment, span } from './words.js'
 
 /** All events in order. Remembered ones precede those with records. */
-export function tellEvents(account: Account, causes: readonly Cause[]): ExplainedEvent[] {
-  const teller = new Teller(account, causes)
-  const recorded = account.entries.flatMap((entry) => teller.tell(entry))
+export function tellEvents(task: KnownTask, causes: readonly Cause[]): ExplainedEvent[] {
+  const teller = new Teller(task, causes)
+  const recorded = task.entries.flatMap((entry) => teller.tell(entry))
   const starts = teller.starts(recorded.at(-1))
   const placed = [...recorded, ...starts].sort(byPlace)
   return [...teller.remembered(), ...placed.map(({ place: _, ...event }) => event)]
@@ -42,18 +42,18 @@ function whyAgain({ kind, because }: Cause): string {
 }
 
 class Teller {
-  readonly #account: Account
+  readonly #task: KnownTask
   readonly #causes: ReadonlyMap<number | undefined, Cause>
   readonly #overlaps: ReadonlyMap<number, readonly Overlap[]>
   readonly #explained: ReadonlyMap<number, ExplainedAttempt>
   readonly #known: ReadonlyMap<number, KnownAttempt>
 
-  constructor(account: Account, causes: readonly Cause[]) {
-    this.#account = account
+  constructor(task: KnownTask, causes: readonly Cause[]) {
+    this.#task = task
     this.#causes = new Map(causes.map((cause) => [cause.attempt, cause]))
-    this.#overlaps = byLater(findOverlaps(account))
-    this.#known = new Map(account.attempts.map((own) => [own.leaseId, own]))
-    this.#explained = new Map(explainAttempts(account).map((own) => [own.leaseId, own]))
+    this.#overlaps = byLater(findOverlaps(task))
+    this.#known = new Map(task.attempts.map((own) => [own.leaseId, own]))
+    this.#explained = new Map(explainAttempts(task).map((own) => [own.leaseId, own]))
   }
 
   tell({ lsn, record }: Entry): Placed[] {
@@ -68,9 +68,9 @@ class Teller {
       case 'LeaseExpired':
       case 'TaskCompleted':
       case 'TaskFailed':
-        return [{ ...place, ...tellEnd(this.#account, this.#known.get(record.leaseId)!) }]
+        return [{ ...place, ...tellEnd(this.#task, this.#known.get(record.leaseId)!) }]
       case 'TaskCancelled':
-        return [{ ...place, ...tellCancelled(this.#account, this.#known.get(record.leaseId)!) }]
+        return [{ ...place, ...tellCancelled(this.#task, this.#known.get(record.leaseId)!) }]
       case 'TaskDead':
         return [{ ...place, ...this.#stopped(record.reason) }]
       case 'TasksForgotten':
@@ -81,7 +81,7 @@ class Teller {
   /** A start after the end of the task does not concern it. */
   starts(last: Placed | undefined): Placed[] {
     const until = this.#isOver() ? (last?.place ?? 0) : Number.POSITIVE_INFINITY
-    return coordinatorStarts(this.#account)
+    return coordinatorStarts(this.#task)
       .filter(({ firstLsn }) => firstLsn <= until)
       .map(({ epoch, firstLsn, at, downMsMax, isByOwnRecords }) =>
         omitUndefined<Placed>({
@@ -99,7 +99,7 @@ class Teller {
 
   /** Events without records: the task, its attempts, and their ends. */
   remembered(): ExplainedEvent[] {
-    const { created, attempts, death, taskId, entries } = this.#account
+    const { created, attempts, death, taskId, entries } = this.#task
     const remembered = true as const
     const events: ExplainedEvent[] = []
     if (created?.isRemembered) {
@@ -111,7 +111,7 @@ class Teller {
       events.push({ lsn: own.leaseId, at, ...this.#granted(own), remembered })
       const { end } = own
       if (end === undefined || end.lsn !== undefined || end.outcome === 'DEAD') continue
-      events.push({ at: end.at, ...tellEnd(this.#account, own), remembered })
+      events.push({ at: end.at, ...tellEnd(this.#task, own), remembered })
     }
     const isRecorded = entries.some(({ record }) => record.type === 'TaskDead')
     if (death === undefined || isRecorded) return events
@@ -121,12 +121,12 @@ class Teller {
   }
 
   #isOver(): boolean {
-    const { state } = this.#account
+    const { state } = this.#task
     return state === 'COMPLETED' || state === 'FAILED' || state === 'DEAD'
   }
 
   #created() {
-    const { queue, notBefore, requestId, executionWindowMs, retryPolicy } = this.#account.created!
+    const { queue, notBefore, requestId, executionWindowMs, retryPolicy } = this.#task.created!
     const notes = [
       ...(notBefore === undefined ? [] : [`not before ${moment(notBefore)}`]),
       `execution window ${span(executionWindowMs)}, ${counted(retryPolicy.maxRetries, 'retry', 'retries')}`,
@@ -207,7 +207,7 @@ class Teller {
   }
 
   #stopped(reason: string) {
-    const { attempts } = this.#account
+    const { attempts } = this.#task
     const last = attempts.at(-1)
     const isUnder = last?.end?.outcome === 'DEAD'
     return omitUndefined<Told>({

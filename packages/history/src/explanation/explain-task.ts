@@ -1,12 +1,12 @@
 import { omitUndefined } from '../omit-undefined.js'
 import type { RememberedTask } from '../task/remembered.js'
 import type { TaskHistory } from '../task/task-history.js'
-import { type Account, keepAccount } from './account.js'
 import { explainAttempts } from './attempts.js'
 import { findCauses } from './causes.js'
 import { findDuplicates } from './duplicates.js'
 import { tellEvents } from './events.js'
 import type { ExplainOptions, Explanation } from './explanation.js'
+import { type KnownTask, toKnownTask } from './known-task.js'
 import { findOverlaps } from './overlaps.js'
 import { summarize } from './summary.js'
 
@@ -16,7 +16,7 @@ export function explainTask(
   options: ExplainOptions = {},
 ): Explanation | undefined {
   if (history.entries.length === 0 && history.remembered === undefined) return undefined
-  return explain(keepAccount(history, options))
+  return explain(toKnownTask(history, options))
 }
 
 /** Explains a task from a coordinator's memory alone, without records, and therefore without heartbeats. */
@@ -26,22 +26,22 @@ export function explainRemembered(
 ): Explanation {
   const { taskId } = remembered
   const nothing = { firstLsn: Number.POSITIVE_INFINITY, entries: [], openings: [] }
-  return explain(keepAccount({ taskId, remembered, ...nothing }, options))
+  return explain(toKnownTask({ taskId, remembered, ...nothing }, options))
 }
 
-function explain(account: Account): Explanation {
-  const { taskId, asOf, state, runs, removed } = account
-  const causes = findCauses(account)
+function explain(task: KnownTask): Explanation {
+  const { taskId, asOf, state, runs, removed } = task
+  const causes = findCauses(task)
   return omitUndefined<Explanation>({
     taskId,
     asOf,
-    summary: summarize(account, causes),
+    summary: summarize(task, causes),
     state,
     runs,
-    events: tellEvents(account, causes),
-    attempts: explainAttempts(account),
-    overlaps: findOverlaps(account),
-    duplicates: findDuplicates(account),
+    events: tellEvents(task, causes),
+    attempts: explainAttempts(task),
+    overlaps: findOverlaps(task),
+    duplicates: findDuplicates(task),
     causes,
     removed,
   })

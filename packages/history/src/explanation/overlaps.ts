@@ -1,6 +1,6 @@
-import type { Account } from './account.js'
 import type { Overlap } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
+import type { KnownTask } from './known-task.js'
 
 /**
  * Finds attempts that lasted at the same time. A late report shows that its attempt lasted until
@@ -8,7 +8,7 @@ import type { KnownAttempt } from './known-attempts.js'
  * For an attempt without a report the end is unknown: it may have overlapped with the next one and
  * with later ones.
  */
-export function findOverlaps({ attempts }: Account): Overlap[] {
+export function findOverlaps({ attempts }: KnownTask): Overlap[] {
   return attempts.flatMap((earlier, index) => {
     if (earlier.end !== undefined && earlier.end.outcome !== 'EXPIRED') return []
     const reportedAt = earlier.lateReport?.at

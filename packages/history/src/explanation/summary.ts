@@ -1,29 +1,29 @@
 import type { LsnRange } from '../follow/log-source.js'
-import type { Account } from './account.js'
 import { findDuplicates, summarizeDuplicates } from './duplicates.js'
 import type { Cause, CauseKind } from './explanation.js'
+import type { KnownTask } from './known-task.js'
 import { capital, counted, leaseOf, moment, ordinal, quoted, span, times } from './words.js'
 
 /** Answers why the task ran as often as it did. */
-export function summarize(account: Account, causes: readonly Cause[]): string {
+export function summarize(task: KnownTask, causes: readonly Cause[]): string {
   const answer = [
-    answerOf(account, causes),
-    standing(account, causes),
-    summarizeDuplicates(findDuplicates(account)),
-    incomplete(account),
-    ...account.gaps.map(given),
+    answerOf(task, causes),
+    standing(task, causes),
+    summarizeDuplicates(findDuplicates(task)),
+    incomplete(task),
+    ...task.gaps.map(given),
   ]
-  return `${asOf(account)}${answer.filter(Boolean).join(' ')}`
+  return `${asOf(task)}${answer.filter(Boolean).join(' ')}`
 }
 
-function asOf({ asOf }: Account): string {
+function asOf({ asOf }: KnownTask): string {
   if (asOf === undefined) return ''
   return 'lsn' in asOf ? `As of LSN ${asOf.lsn}: ` : `As of ${moment(asOf.at)}: `
 }
 
-function answerOf(account: Account, causes: readonly Cause[]): string {
-  const { taskId, runs, state, attempts, removed } = account
-  if (runs === 0) return neverRan(account)
+function answerOf(task: KnownTask, causes: readonly Cause[]): string {
+  const { taskId, runs, state, attempts, removed } = task
+  if (runs === 0) return neverRan(task)
   const least = removed !== undefined && removed.attempts === undefined ? 'at least ' : ''
   // The attempt that a task waits for has not been made yet.
   const made = causes.slice(0, state === 'WAITING' ? -1 : undefined)
@@ -33,7 +33,7 @@ function answerOf(account: Account, causes: readonly Cause[]): string {
   }
   const ran = `Task ${taskId} ran ${least}${times(runs)}`
   if (made.length > 0) return `${ran}${tellWhy(made)}.`
-  return runs === 1 && least === '' ? `${ran}${once(account)}.` : `${ran}.`
+  return runs === 1 && least === '' ? `${ran}${once(task)}.` : `${ran}.`
 }
 
 function tellWhy(causes: readonly Cause[]): string {
@@ -43,7 +43,7 @@ function tellWhy(causes: readonly Cause[]): string {
 }
 
 /** Only one execution, whatever happened to the answer to the report. */
-function once({ attempts, state }: Account): string {
+function once({ attempts, state }: KnownTask): string {
   const [only] = attempts
   if (only?.end === undefined || state !== 'COMPLETED') return ''
   const { workerId, end, grantedAt } = only
@@ -74,11 +74,11 @@ function countCauses(causes: readonly Cause[]): string {
   return counts.join('; ')
 }
 
-function neverRan(account: Account): string {
-  const { taskId, state, created, death, now } = account
+function neverRan(task: KnownTask): string {
+  const { taskId, state, created, death, now } = task
   if (state === 'DEAD') return `Task ${taskId} has not run: ${stoppedFor(death!.reason)}.`
   const { at, notBefore, queue } = created!
-  const { asOf } = account
+  const { asOf } = task
   const then = now ?? (asOf !== undefined && 'at' in asOf ? asOf.at : at)
   if (notBefore !== undefined && notBefore > then) {
     const ahead = now === undefined ? '' : `, in ${span(notBefore - now)}`
@@ -94,8 +94,8 @@ function stoppedFor(reason: string): string {
 }
 
 /** The state of the task, unless the answer contains it. */
-function standing(account: Account, causes: readonly Cause[]): string {
-  const { state, runs, attempts, death } = account
+function standing(task: KnownTask, causes: readonly Cause[]): string {
+  const { state, runs, attempts, death } = task
   const last = attempts.at(-1)
   switch (state) {
     case 'COMPLETED':
@@ -106,11 +106,11 @@ function standing(account: Account, causes: readonly Cause[]): string {
       const { leaseExpiry } = last!
       if (leaseExpiry === undefined) return `It is owned under ${leaseOf(last!)}.`
       const until = ` until ${moment(leaseExpiry)}`
-      const verb = account.now !== undefined && account.now > leaseExpiry ? 'was' : 'is'
+      const verb = task.now !== undefined && task.now > leaseExpiry ? 'was' : 'is'
       return `${capital(leaseOf(last!))} ${verb} good${until}.`
     }
     case 'WAITING':
-      return runs === 0 ? '' : waiting(account, causes.at(-1)!)
+      return runs === 0 ? '' : waiting(task, causes.at(-1)!)
     case 'FAILED': {
       const { failures, reason = '' } = last!.end!
       const why = reason === '' ? '' : ` (${quoted(reason)})`
@@ -123,7 +123,7 @@ function standing(account: Account, causes: readonly Cause[]): string {
   }
 }
 
-function waiting({ attempts, now }: Account, { because }: Cause): string {
+function waiting({ attempts, now }: KnownTask, { because }: Cause): string {
   const { end } = attempts.at(-1)!
   const eligibleAt = end!.eligibleAt ?? end!.at
   const when =
@@ -134,7 +134,7 @@ function waiting({ attempts, now }: Account, { because }: Cause): string {
 }
 
 /** The parts that come from memory or are missing. */
-function incomplete({ removed, taskId }: Account): string {
+function incomplete({ removed, taskId }: KnownTask): string {
   if (removed === undefined) return ''
   const { firstLsn, attempts } = removed
   const more =

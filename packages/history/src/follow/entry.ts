@@ -1,6 +1,6 @@
 import { decodeRecord, type LogRecord } from '@tenure/state-machine'
 import { HistoryError } from '../errors.js'
-import type { Run } from './log-source.js'
+import type { RecordRange } from './log-source.js'
 
 /** A record and its LSN. */
 export interface Entry {
@@ -9,7 +9,7 @@ export interface Entry {
 }
 
 /** The decoded records, one by one. Their bytes are views on the log's buffer. */
-export function* entriesOf({ firstLsn, records }: Run): Generator<Entry> {
+export function* entriesOf({ firstLsn, records }: RecordRange): Generator<Entry> {
   let lsn = firstLsn
   for (const bytes of records) {
     yield { lsn, record: decodeAt(lsn, bytes) }

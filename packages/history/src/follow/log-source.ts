@@ -6,7 +6,7 @@ export interface LogSource {
   readonly checkpoints: readonly number[]
   readonly gaps: readonly LsnRange[]
   readonly openings: readonly Opening[]
-  replay(options: { readonly fromLsn: number }): AsyncIterable<Run>
+  replay(options: { readonly fromLsn: number }): AsyncIterable<RecordRange>
   readCheckpoint(lsn: number): AsyncIterable<Uint8Array>
 }
 
@@ -23,7 +23,7 @@ export interface Opening {
 }
 
 /** Consecutive records, valid until the next step. */
-export interface Run {
+export interface RecordRange {
   readonly firstLsn: number
   readonly records: readonly Uint8Array[]
 }

@@ -8,7 +8,7 @@ import {
 } from '@tenure/state-machine'
 import { HistoryError } from '../errors.js'
 import { decodeAt } from './entry.js'
-import type { LogSource, LsnRange, Run } from './log-source.js'
+import type { LogSource, LsnRange, RecordRange } from './log-source.js'
 import { isWithin, type Position } from './position.js'
 
 export interface ReplayOptions {
@@ -71,7 +71,7 @@ export function hasBeginning({ firstLsn, gaps }: Pick<LogSource, 'firstLsn' | 'g
 function applyRun(
   state: State,
   gaps: readonly LsnRange[],
-  { firstLsn, records }: Run,
+  { firstLsn, records }: RecordRange,
   until: Position | undefined,
 ): number {
   let lsn = firstLsn

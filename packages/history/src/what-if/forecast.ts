@@ -1,7 +1,7 @@
 import type { Opening } from '../follow/log-source.js'
 import type { Change, Difference } from './changes.js'
 import type { WhatIfKnobs } from './knobs.js'
-import type { Outcomes } from './side.js'
+import type { Outcomes } from './task-scenario.js'
 
 /** The result of replaying a history under other knobs. */
 export interface Forecast {

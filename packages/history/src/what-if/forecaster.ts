@@ -2,27 +2,27 @@ import type { Entry } from '../follow/entry.js'
 import { omitUndefined } from '../omit-undefined.js'
 import { AttemptTracker, type TrackedAttempt } from '../task/attempts.js'
 import { Changes } from './changes.js'
+import { type AttemptStep, FollowedTask } from './followed-task.js'
 import type { Forecast, ForecastOptions } from './forecast.js'
-import { Fork } from './fork.js'
 import { judge, type Terms } from './judgement.js'
 import { checkKnobs, defaultHeartbeatShare, type WhatIfKnobs } from './knobs.js'
-import { Passage } from './passage.js'
-import { Side, Tally } from './side.js'
+import { RecordedTime } from './recorded-time.js'
 import { Submissions, type Submitted } from './submissions.js'
-import { type AttemptStep, Thread } from './thread.js'
+import { TaskComparison } from './task-comparison.js'
+import { Tally, TaskScenario } from './task-scenario.js'
 
 /** Follows all tasks through their records, and drops each task when its result is final. */
 export class Forecaster {
   readonly #knobs: WhatIfKnobs & { readonly heartbeatShare: number }
-  readonly #passage: Passage
+  readonly #time: RecordedTime
   readonly #submissions = new Submissions()
   readonly #attempts = new AttemptTracker()
-  readonly #threads = new Map<number, Thread>()
+  readonly #tasks = new Map<number, FollowedTask>()
   /**
    * Roughly in the order in which their results become final. A result that waits for another one
    * is reported later.
    */
-  readonly #unsettled = new Set<{ readonly at: number; readonly thread: Thread }>()
+  readonly #pending = new Set<{ readonly at: number; readonly followed: FollowedTask }>()
   /** Leases that would not have been granted. Late reports with them may still be in the record. */
   readonly #fallenAway = new Set<number>()
   readonly #leftOut = new Set<number>()
@@ -36,13 +36,13 @@ export class Forecaster {
     checkKnobs(knobs)
     const { heartbeatShare = defaultHeartbeatShare } = knobs
     this.#knobs = { ...known(knobs), heartbeatShare }
-    this.#passage = new Passage(openings)
+    this.#time = new RecordedTime(openings)
     this.#changes = new Changes(examplesMax)
   }
 
   add(entry: Entry): void {
     const { record } = entry
-    this.#passage.pass(entry)
+    this.#time.pass(entry)
     this.#tellSettled()
     if (record.type === 'TasksForgotten') return
     if (record.type === 'TaskCreated') {
@@ -50,7 +50,7 @@ export class Forecaster {
       this.#submissions.add(record)
     } else if (record.type === 'LeaseExtended') {
       this.#noteDuration(this.#attempts.add(entry))
-    } else if (record.taskId < this.#passage.firstLsn!) {
+    } else if (record.taskId < this.#time.firstLsn!) {
       this.#leftOut.add(record.taskId)
     } else {
       this.#addToTask(entry, record.taskId)
@@ -59,15 +59,15 @@ export class Forecaster {
 
   /** How many tasks are kept because later records may concern them. */
   get followed(): number {
-    return this.#threads.size
+    return this.#tasks.size
   }
 
   finish(): Forecast {
-    for (const thread of this.#threads.values()) {
-      this.#tell(thread, true)
-      this.#close(thread)
+    for (const followed of this.#tasks.values()) {
+      this.#tell(followed, true)
+      this.#close(followed)
     }
-    const { records, firstAt, now } = this.#passage
+    const { records, firstAt, now } = this.#time
     return omitUndefined<Forecast>({
       knobs: this.#knobs,
       records,
@@ -91,26 +91,26 @@ export class Forecaster {
     } else if (record.type === 'LeaseGranted') {
       this.#begin(attempt)
     } else if (record.type === 'LeaseExpired') {
-      const thread = this.#threads.get(taskId)!
-      const at = thread.settledAt(attempt)
-      if (at > this.#passage.now) this.#unsettled.add({ at, thread })
+      const followed = this.#tasks.get(taskId)!
+      const at = followed.finalAt(attempt)
+      if (at > this.#time.now) this.#pending.add({ at, followed })
     }
-    const thread = this.#threads.get(taskId)
-    if (thread !== undefined) this.#tell(thread)
+    const followed = this.#tasks.get(taskId)
+    if (followed !== undefined) this.#tell(followed)
   }
 
   #begin(attempt: TrackedAttempt): void {
     this.#noteDuration(attempt)
     const submitted = this.#submissions.get(attempt.taskId)!
-    const thread = this.#threadOf(attempt.taskId, submitted)
-    thread.add({ kind: 'attempt', attempt, terms: this.#termsOf(submitted) })
+    const followed = this.#follow(attempt.taskId, submitted)
+    followed.add({ kind: 'attempt', attempt, terms: this.#termsOf(submitted) })
   }
 
   #stop(taskId: number, at: number, reason: string): void {
     const submitted = this.#submissions.get(taskId)
     if (submitted === undefined) return
     const isPoison = poisonReason.test(reason)
-    this.#threadOf(taskId, submitted).add({ kind: 'stop', at, isPoison })
+    this.#follow(taskId, submitted).add({ kind: 'stop', at, isPoison })
   }
 
   /** A report without effect: its lease would be gone under the knobs, too, or was never granted. */
@@ -119,8 +119,8 @@ export class Forecaster {
     if (!this.#fallenAway.delete(leaseId)) this.#under.counts.lateReports++
   }
 
-  #threadOf(taskId: number, { retryPolicy }: Submitted): Thread {
-    const known = this.#threads.get(taskId)
+  #follow(taskId: number, { retryPolicy }: Submitted): FollowedTask {
+    const known = this.#tasks.get(taskId)
     if (known !== undefined) return known
     const {
       maxRetries = retryPolicy.maxRetries,
@@ -128,51 +128,51 @@ export class Forecaster {
       poisonThreshold = 0,
     } = this.#knobs
     // The recorded side takes stops from the record, so it needs no threshold.
-    const recorded = new Side(this.#recorded, retryPolicy, 0)
-    const under = new Side(this.#under, { maxRetries, backoff }, poisonThreshold)
-    const thread = new Thread(taskId, new Fork(taskId, recorded, under))
-    this.#threads.set(taskId, thread)
-    return thread
+    const recorded = new TaskScenario(this.#recorded, retryPolicy, 0)
+    const under = new TaskScenario(this.#under, { maxRetries, backoff }, poisonThreshold)
+    const followed = new FollowedTask(taskId, new TaskComparison(taskId, recorded, under))
+    this.#tasks.set(taskId, followed)
+    return followed
   }
 
   #tellSettled(): void {
-    for (const unsettled of this.#unsettled) {
-      if (unsettled.at > this.#passage.now) break
-      this.#unsettled.delete(unsettled)
-      this.#tell(unsettled.thread)
+    for (const pending of this.#pending) {
+      if (pending.at > this.#time.now) break
+      this.#pending.delete(pending)
+      this.#tell(pending.followed)
     }
   }
 
-  #tell(thread: Thread, isEnd = false): void {
-    const { fork } = thread
+  #tell(followed: FollowedTask, isEnd = false): void {
+    const { comparison } = followed
     for (;;) {
-      const step = thread.take(this.#passage.now, isEnd)
+      const step = followed.take(this.#time.now, isEnd)
       if (step === undefined) break
-      if (step.kind === 'attempt') this.#tellAttempt(fork, step)
-      else fork.stop(step.at, step.isPoison, this.#knobs.poisonThreshold === undefined)
+      if (step.kind === 'attempt') this.#tellAttempt(comparison, step)
+      else comparison.stop(step.at, step.isPoison, this.#knobs.poisonThreshold === undefined)
     }
-    if (fork.hasEnded) this.#close(thread)
+    if (comparison.hasEnded) this.#close(followed)
   }
 
-  #tellAttempt(fork: Fork, { attempt, terms }: AttemptStep): void {
-    const { now, outages } = this.#passage
+  #tellAttempt(comparison: TaskComparison, { attempt, terms }: AttemptStep): void {
+    const { now, outages } = this.#time
     const judgement = judge(attempt, terms, outages, now)
-    if (fork.isOver) {
+    if (comparison.isOver) {
       if (attempt.lateReport === undefined) this.#fallenAway.add(attempt.leaseId)
     } else if (judgement.kind === 'accepted') {
       this.#counts.lateReportsAccepted++
     } else if (judgement.isUncertain) {
       this.#counts.attemptsUncertain++
     }
-    fork.step(attempt, judgement, now)
+    comparison.step(attempt, judgement, now)
     this.#attempts.forget(attempt.leaseId)
   }
 
-  #close({ taskId, fork }: Thread): void {
+  #close({ taskId, comparison }: FollowedTask): void {
     // A waiting task may already have ended.
-    if (!this.#threads.delete(taskId)) return
+    if (!this.#tasks.delete(taskId)) return
     this.#submissions.delete(taskId)
-    const change = fork.close(this.#passage.now)
+    const change = comparison.close(this.#time.now)
     if (change === undefined) return
     this.#counts.tasksChanged++
     this.#changes.add(change)

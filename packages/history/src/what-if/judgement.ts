@@ -44,7 +44,7 @@ export type Judgement =
 type Cause = 'LEASE' | 'WINDOW'
 
 /** From one sign of life to the next, or to the end of the log's knowledge. */
-interface Stretch {
+interface ContactGap {
   readonly heardAt: number
   readonly recordedExpiry: number
   readonly expiry: number
@@ -74,7 +74,7 @@ export function judge(
 }
 
 /** When it is certain whether a lease that expired in the record would have lasted until a late report. */
-export function settledAt(attempt: TrackedAttempt, terms: Terms): number {
+export function finalAt(attempt: TrackedAttempt, terms: Terms): number {
   const last = lastStretchOf(attempt, terms)
   const { heartbeatShare: share } = terms
   const sooner =
@@ -84,7 +84,11 @@ export function settledAt(attempt: TrackedAttempt, terms: Terms): number {
   return Math.max(last.expiry, Math.min(last.windowEnd, latest))
 }
 
-function* stretchesOf(attempt: TrackedAttempt, terms: Terms, logEndAt: number): Generator<Stretch> {
+function* stretchesOf(
+  attempt: TrackedAttempt,
+  terms: Terms,
+  logEndAt: number,
+): Generator<ContactGap> {
   let { grantedAt: heardAt, leaseExpiry: recordedExpiry } = attempt
   for (const { at: nextAt, newLeaseExpiry } of attempt.heartbeats) {
     yield toStretch(attempt, terms, { heardAt, recordedExpiry, nextAt, isLast: false })
@@ -95,7 +99,7 @@ function* stretchesOf(attempt: TrackedAttempt, terms: Terms, logEndAt: number): 
   yield toStretch(attempt, terms, { heardAt, recordedExpiry, nextAt, isLast: true })
 }
 
-function lastStretchOf(attempt: TrackedAttempt, terms: Terms): Stretch {
+function lastStretchOf(attempt: TrackedAttempt, terms: Terms): ContactGap {
   const { at: heardAt, newLeaseExpiry: recordedExpiry } = attempt.heartbeats.at(-1) ?? {
     at: attempt.grantedAt,
     newLeaseExpiry: attempt.leaseExpiry,
@@ -104,9 +108,9 @@ function lastStretchOf(attempt: TrackedAttempt, terms: Terms): Stretch {
   return toStretch(attempt, terms, { heardAt, recordedExpiry, nextAt, isLast: true })
 }
 
-type Seen = Pick<Stretch, 'heardAt' | 'recordedExpiry' | 'nextAt' | 'isLast'>
+type Seen = Pick<ContactGap, 'heardAt' | 'recordedExpiry' | 'nextAt' | 'isLast'>
 
-function toStretch({ grantedAt }: TrackedAttempt, terms: Terms, seen: Seen): Stretch {
+function toStretch({ grantedAt }: TrackedAttempt, terms: Terms, seen: Seen): ContactGap {
   const { heardAt, recordedExpiry, nextAt, isLast } = seen
   const isBounded = recordedExpiry === grantedAt + terms.recordedWindowMs
   const shownMs = recordedExpiry - heardAt
@@ -139,7 +143,7 @@ function lastWordAt({ end, lateReport }: TrackedAttempt, logEndAt: number): numb
   return lateReport?.at ?? Number.POSITIVE_INFINITY
 }
 
-function whyLost(stretch: Stretch, { heartbeatShare }: Terms): Cause | undefined {
+function whyLost(stretch: ContactGap, { heartbeatShare }: Terms): Cause | undefined {
   const { heardAt, nextAt, durationMs, windowEnd } = stretch
   const isSilent = silenceMs(stretch, heartbeatShare) >= durationMs
   if (isSilent && heardAt + durationMs <= windowEnd) return 'LEASE'
@@ -147,7 +151,7 @@ function whyLost(stretch: Stretch, { heartbeatShare }: Terms): Cause | undefined
 }
 
 /** The gap under the knobs. A recorded gap within the heartbeat interval is not a silence. */
-function silenceMs(stretch: Stretch, share: number): number {
+function silenceMs(stretch: ContactGap, share: number): number {
   const gapMs = stretch.nextAt - stretch.heardAt
   const intervalMs = heartbeatIntervalMs(stretch.recordedDurationMs, share)
   if (gapMs <= intervalMs) return 0
@@ -156,7 +160,7 @@ function silenceMs(stretch: Stretch, share: number): number {
 
 function judgeLast(
   attempt: TrackedAttempt,
-  stretch: Stretch,
+  stretch: ContactGap,
   why: Cause | undefined,
   outages: Outages,
 ): Judgement {
@@ -182,7 +186,7 @@ function judgeLast(
 
 function expires(
   { end }: TrackedAttempt,
-  { heardAt, recordedExpiry, expiry, isLast }: Stretch,
+  { heardAt, recordedExpiry, expiry, isLast }: ContactGap,
   cause: Cause,
   outages: Outages,
   isUncertain = false,

@@ -1,8 +1,7 @@
 import type { LeaseExpired, LeaseExtended, LeaseGranted } from '../record.js'
 import { beginAttempt, endAttempt } from '../state/attempts.js'
+import { move } from '../state/due-lists.js'
 import { findOwned, type State } from '../state/state.js'
-
-import { move } from '../state/task-lines.js'
 import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
 import { refuse, requireOwned, requireTask } from './preconditions.js'

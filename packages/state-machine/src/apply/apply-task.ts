@@ -7,10 +7,9 @@ import {
   makeInput,
   makeOutcome,
 } from '../state/contents.js'
+import { addToDueList, move } from '../state/due-lists.js'
 import { keepRetryPolicy } from '../state/retry-policy.js'
 import { findTask, type State } from '../state/state.js'
-
-import { joinLine, move } from '../state/task-lines.js'
 import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
 import { refuse, requireTask } from './preconditions.js'
@@ -52,7 +51,7 @@ export function applyTaskCreated(state: State, lsn: number, record: TaskCreated)
   }
   byLsn.add(taskId, row)
   if (requestId !== undefined) byRequestId.add(row, requestHash)
-  joinLine(state, row, at)
+  addToDueList(state, row, at)
 }
 
 /** 003 §6: stops a WAITING or LEASED task for good. */

@@ -3,8 +3,8 @@ import type { State } from '../state/state.js'
 import { findAttemptFaults } from './attempt-invariants.js'
 import { findBlobFaults } from './blob-invariants.js'
 import { findCounterFaults } from './counter-invariants.js'
+import { findDueListFaults } from './due-list-invariants.js'
 import { findIndexFaults } from './index-invariants.js'
-import { findLineFaults } from './line-invariants.js'
 import { findTaskFaults } from './task-invariants.js'
 
 /** Maximum number of reported faults. One fault can cause many others. */
@@ -34,6 +34,6 @@ function* findFaults(state: State): Generator<string> {
   yield* findAttemptFaults(state)
   yield* findBlobFaults(state)
   yield* findIndexFaults(state)
-  yield* findLineFaults(state)
+  yield* findDueListFaults(state)
   yield* findCounterFaults(state)
 }

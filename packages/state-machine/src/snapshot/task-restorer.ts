@@ -3,8 +3,8 @@ import { Unreadable, type ValueReader } from '@tenure/values'
 import { malformedState } from '../errors.js'
 import { recordLimits } from '../record.js'
 import { keepInput, keepOutcome, makeInput, makeOutcome } from '../state/contents.js'
+import { addToDueList } from '../state/due-lists.js'
 import type { State } from '../state/state.js'
-import { joinLine } from '../state/task-lines.js'
 import { attemptLength, taskLength } from '../state/task-values.js'
 import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
@@ -72,7 +72,7 @@ export class TaskRestorer {
     if (attempts > attemptsKept) throw malformedState(`task ${taskId} has too many attempts`)
     for (let restored = 0; restored < attempts; restored++) restoreAttempt(this.#state, row, reader)
     if (state === states.LEASED) restoreLease(this.#state, row)
-    joinLine(this.#state, row, this.#state.authoritative.lastAt)
+    addToDueList(this.#state, row, this.#state.authoritative.lastAt)
   }
 
   /**

@@ -2,7 +2,7 @@ import { describe } from '@tenure/options'
 import { check } from '../errors.js'
 import { AttemptRows } from '../store/attempt-rows.js'
 import { Blobs } from '../store/blobs.js'
-import { Line } from '../store/line.js'
+import { DueList } from '../store/due-list.js'
 import { LsnIndex } from '../store/lsn-index.js'
 import { Names } from '../store/names.js'
 import { RequestIndex } from '../store/request-index.js'
@@ -45,11 +45,11 @@ interface Derived {
    * WAITING tasks by `(eligible_at, task_id)`: one list per queue, at the queue's number. It is
    * removed with the queue's last task.
    */
-  readonly waiting: (Line | undefined)[]
+  readonly waiting: (DueList | undefined)[]
   /** LEASED tasks by `(lease_expiry, task_id)`. */
-  readonly leased: Line
+  readonly leased: DueList
   /** Terminal tasks by the LSN that ended them. */
-  readonly ended: Line
+  readonly ended: DueList
   /** Rows of tasks that are in no list for the moment; see `withhold`. */
   readonly withheld: Set<number>
 }
@@ -84,8 +84,8 @@ export function createState(options: StateOptions = {}): State {
       byLsn: new LsnIndex(),
       byRequestId: new RequestIndex(tasks, blobs, key),
       waiting: [],
-      leased: new Line(tasks),
-      ended: new Line(tasks),
+      leased: new DueList(tasks),
+      ended: new DueList(tasks),
       withheld: new Set(),
     },
   }

@@ -1,7 +1,7 @@
 import { editOf, type Fault } from './fault.js'
 
 const applied = 'packages/state-machine/test/apply.test.ts'
-const lined = 'packages/state-machine/test/lines.test.ts'
+const lined = 'packages/state-machine/test/due-lists.test.ts'
 const viewed = 'packages/state-machine/test/views.test.ts'
 const coded = 'packages/state-machine/test/record-codec.test.ts'
 const inARow = 'LeaseExpired: consecutive expiries are counted, but not those found at startup'
@@ -18,7 +18,7 @@ const task = editOf('state-machine', 'apply/apply-task')
 const lease = editOf('state-machine', 'apply/apply-lease')
 const report = editOf('state-machine', 'apply/apply-report')
 const policy = editOf('options', 'retry-policy')
-const lines = editOf('state-machine', 'state/lines')
+const lines = editOf('state-machine', 'state/queries')
 const sameness = editOf('state-machine', 'state/submission')
 const limits = editOf('state-machine', 'record')
 
@@ -154,7 +154,7 @@ export const stateFaults: readonly Fault[] = [
   {
     name: 'a task with a decision in flight is offered',
     test: [lined, 'a withheld task is not offered and does not expire until it is released'],
-    edits: editOf('state-machine', 'state/task-lines')(
+    edits: editOf('state-machine', 'state/due-lists')(
       '    leaveLine(state, row);\n    state.derived.withheld.add(row);',
       '',
     ),

@@ -14,7 +14,7 @@ const nowhere = 0
  * others (a backoff, a `not_before`, a shorter window) are in a heap. The first task of the list is
  * the smaller of the two first ones.
  */
-export class Line {
+export class DueList {
   readonly #tasks: TaskRows
   readonly #heap: Heap
   #first = 0

@@ -1,4 +1,4 @@
-import type { Line } from '../store/line.js'
+import type { DueList } from '../store/due-list.js'
 import { comesBefore, states } from '../store/task-rows.js'
 import { findTask, type State } from './state.js'
 
@@ -14,14 +14,14 @@ export function nextEligible(
   const { tasks } = state.authoritative
   let first = 0
   for (const queue of queues) {
-    const row = waitingLine(state, queue)?.first ?? 0
+    const row = waitingList(state, queue)?.first ?? 0
     if (row !== 0 && (first === 0 || comesBefore(tasks, row, first))) first = row
   }
   return first !== 0 && tasks.due.get(first) <= now ? tasks.taskId.get(first) : undefined
 }
 
 /** How many tasks precede one in its queue, as far as they were counted. */
-export interface Ahead {
+export interface TasksAhead {
   readonly count: number
   /** There are more than were counted. */
   readonly isMore: boolean
@@ -31,7 +31,7 @@ export interface Ahead {
  * How many tasks of its queue will be leased before this WAITING one, in the present state, counted
  * up to `limit`. `undefined` if the task is not WAITING.
  */
-export function countAhead(state: State, taskId: number, limit: number): Ahead | undefined {
+export function countAhead(state: State, taskId: number, limit: number): TasksAhead | undefined {
   const { tasks } = state.authoritative
   const row = findTask(state, taskId)
   if (row === 0 || tasks.state.get(row) !== states.WAITING) return undefined
@@ -42,7 +42,7 @@ export function countAhead(state: State, taskId: number, limit: number): Ahead |
 
 /** When the first waiting task of the queue is eligible. This may be in the past. */
 export function nextEligibleAt(state: State, queue: string): number | undefined {
-  return firstDue(state, waitingLine(state, queue))
+  return firstDue(state, waitingList(state, queue))
 }
 
 /** The lease that expires first, and when it expires. */
@@ -80,7 +80,7 @@ export function forgettableThrough(
 
 /** Ids of the queue's WAITING tasks, eligible or not, in the order in which they will be leased. */
 export function waitingTasks(state: State, queue: string): number[] {
-  return idsOf(state, waitingLine(state, queue))
+  return idsOf(state, waitingList(state, queue))
 }
 
 /** Ids of the LEASED tasks, in the order in which their leases expire. */
@@ -131,7 +131,7 @@ export function longestQueues(
   state: State,
   { limit, lookAtMax }: { limit: number; lookAtMax: number },
 ): QueueSize[] {
-  const longest: { queue: string; line: Line | undefined; waiting: number }[] = []
+  const longest: { queue: string; line: DueList | undefined; waiting: number }[] = []
   let lookedAt = 0
   for (const [queue, number] of state.authoritative.queues) {
     if (lookedAt++ === lookAtMax) break
@@ -165,17 +165,17 @@ export function countTasks({ authoritative, derived }: State): TaskCounts {
   return { waiting: tasks.size - leased - ended, leased, ended, bytes: blobs.bytes }
 }
 
-function waitingLine({ authoritative, derived }: State, queue: string): Line | undefined {
+function waitingList({ authoritative, derived }: State, queue: string): DueList | undefined {
   const number = authoritative.queues.find(queue)
   return number === undefined ? undefined : derived.waiting[number]
 }
 
-function firstDue({ authoritative }: State, line: Line | undefined): number | undefined {
+function firstDue({ authoritative }: State, line: DueList | undefined): number | undefined {
   const row = line?.first ?? 0
   return row === 0 ? undefined : authoritative.tasks.due.get(row)
 }
 
 /** A copy, because the caller may apply records while it iterates. */
-function idsOf({ authoritative }: State, line: Line | undefined): number[] {
+function idsOf({ authoritative }: State, line: DueList | undefined): number[] {
   return Array.from(line?.rows() ?? [], (row) => authoritative.tasks.taskId.get(row))
 }

@@ -1,9 +1,9 @@
-import { Line } from '../store/line.js'
+import { DueList } from '../store/due-list.js'
 import { states } from '../store/task-rows.js'
 import { findTask, type State } from './state.js'
 
 /** The due list for a task in this state. */
-function lineOf({ authoritative, derived }: State, row: number): Line {
+function dueListOf({ authoritative, derived }: State, row: number): DueList {
   const { tasks } = authoritative
   const state = tasks.state.get(row)
   if (state === states.LEASED) return derived.leased
@@ -11,7 +11,7 @@ function lineOf({ authoritative, derived }: State, row: number): Line {
   const queue = tasks.queue.get(row)
   let line = derived.waiting[queue]
   if (line === undefined) {
-    line = new Line(tasks)
+    line = new DueList(tasks)
     derived.waiting[queue] = line
   }
   return line
@@ -21,23 +21,23 @@ function lineOf({ authoritative, derived }: State, row: number): Line {
  * Adds a task to the list of its state and queue. Many later tasks may be inserted before a waiting
  * task that is not eligible yet, so such a task goes to the heap.
  */
-export function joinLine(state: State, row: number, now: number): void {
+export function addToDueList(state: State, row: number, now: number): void {
   const waits = state.authoritative.tasks.state.get(row) === states.WAITING
-  lineOf(state, row).join(row, waits ? now : Number.POSITIVE_INFINITY)
+  dueListOf(state, row).join(row, waits ? now : Number.POSITIVE_INFINITY)
 }
 
 function leaveLine(state: State, row: number): void {
-  lineOf(state, row).leave(row)
+  dueListOf(state, row).leave(row)
 }
 
 /** Changes the state of a task: moves it from its list to the new one. */
 export function move(state: State, row: number, to: number, due: number, at: number): void {
   const { tasks } = state.authoritative
-  lineOf(state, row).leave(row)
+  dueListOf(state, row).leave(row)
   tasks.state.set(row, to)
   tasks.stateSince.set(row, at)
   tasks.due.set(row, due)
-  joinLine(state, row, at)
+  addToDueList(state, row, at)
 }
 
 /**
@@ -61,6 +61,6 @@ export function release(state: State, taskId: number): void {
   // A task that is already in its new list keeps its position: adding it again would move it to the
   // end.
   if (state.authoritative.tasks.place.get(row) === 0) {
-    joinLine(state, row, state.authoritative.lastAt)
+    addToDueList(state, row, state.authoritative.lastAt)
   }
 }

@@ -1,6 +1,6 @@
 import type { TrackedAttempt } from '../task/attempts.js'
-import type { Fork } from './fork.js'
-import { settledAt, type Terms } from './judgement.js'
+import { finalAt, type Terms } from './judgement.js'
+import type { TaskComparison } from './task-comparison.js'
 
 export interface AttemptStep {
   readonly kind: 'attempt'
@@ -17,14 +17,14 @@ export type Step =
  * when no later record can change its judgement: at its report, or, after an expiry, when a late
  * report would be too late under the knobs, too. Later attempts of the task wait until then.
  */
-export class Thread {
+export class FollowedTask {
   readonly taskId: number
-  readonly fork: Fork
+  readonly comparison: TaskComparison
   readonly #untold: Step[] = []
 
-  constructor(taskId: number, fork: Fork) {
+  constructor(taskId: number, comparison: TaskComparison) {
     this.taskId = taskId
-    this.fork = fork
+    this.comparison = comparison
   }
 
   add(step: Step): void {
@@ -32,9 +32,9 @@ export class Thread {
   }
 
   /** The time at which an expired attempt becomes final. */
-  settledAt(attempt: TrackedAttempt): number {
+  finalAt(attempt: TrackedAttempt): number {
     const step = this.#untold.find((step) => step.kind === 'attempt' && step.attempt === attempt)
-    return step?.kind === 'attempt' ? settledAt(attempt, step.terms) : 0
+    return step?.kind === 'attempt' ? finalAt(attempt, step.terms) : 0
   }
 
   /** Returns the next attempt or end if it is final. At the end of the log everything is. */
@@ -50,5 +50,5 @@ function isSettled(step: Step, now: number): boolean {
   const { end, lateReport } = step.attempt
   if (end === undefined) return false
   if (end.outcome !== 'EXPIRED' || lateReport !== undefined) return true
-  return settledAt(step.attempt, step.terms) <= now
+  return finalAt(step.attempt, step.terms) <= now
 }

@@ -9,7 +9,7 @@ import { numberFailures } from './failures.js'
 import { type KnownAttempt, knownAttempts } from './known-attempts.js'
 
 /** All known facts about a task, merged from records and memory. Every explanation is derived from it. */
-export interface Account extends ExplainOptions {
+export interface KnownTask extends ExplainOptions {
   readonly taskId: number
   readonly created: Created | undefined
   readonly entries: readonly Entry[]
@@ -39,7 +39,7 @@ interface Death {
   readonly reason: string
 }
 
-export function keepAccount(history: TaskHistory, options: ExplainOptions): Account {
+export function toKnownTask(history: TaskHistory, options: ExplainOptions): KnownTask {
   const { taskId, entries, openings, remembered, firstLsn, gaps = [] } = history
   const created = whenCreated(entries, remembered)
   const death = whenStopped(entries, remembered)

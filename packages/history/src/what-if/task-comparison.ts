@@ -1,7 +1,7 @@
 import type { TrackedAttempt } from '../task/attempts.js'
 import type { Change, ChangeCause, Course } from './changes.js'
 import type { Judgement } from './judgement.js'
-import type { AttemptResult, Side } from './side.js'
+import type { AttemptResult, TaskScenario } from './task-scenario.js'
 
 type Origin = Omit<Change, 'recorded' | 'underKnobs'>
 
@@ -11,14 +11,14 @@ type Origin = Omit<Change, 'recorded' | 'underKnobs'>
  * ended sooner, the rest of the record is dropped. If the record ends but the task would not have,
  * it runs once more and is not followed further.
  */
-export class Fork {
+export class TaskComparison {
   readonly #taskId: number
-  readonly #recorded: Side
-  readonly #under: Side
+  readonly #recorded: TaskScenario
+  readonly #under: TaskScenario
   #origin: Origin | undefined
   #last: TrackedAttempt | undefined
 
-  constructor(taskId: number, recorded: Side, under: Side) {
+  constructor(taskId: number, recorded: TaskScenario, under: TaskScenario) {
     this.#taskId = taskId
     this.#recorded = recorded
     this.#under = under
@@ -146,6 +146,6 @@ function lastHeardAt({ grantedAt, heartbeats }: TrackedAttempt): number {
   return heartbeats.at(-1)?.at ?? grantedAt
 }
 
-function toCourse({ executions, expiries: leasesExpired, end }: Side): Course {
+function toCourse({ executions, expiries: leasesExpired, end }: TaskScenario): Course {
   return end === undefined ? { executions, leasesExpired } : { executions, leasesExpired, end }
 }

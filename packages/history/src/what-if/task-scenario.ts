@@ -67,7 +67,7 @@ export type AttemptResult =
 export type TaskEnd = 'COMPLETED' | 'FAILED' | 'POISONED' | 'STOPPED' | 'UNKNOWN'
 
 /** The life of one task in one column: as recorded, or as it would have been. */
-export class Side {
+export class TaskScenario {
   readonly #tally: Tally
   readonly #policy: RetryPolicy
   /** 0 disables it. */

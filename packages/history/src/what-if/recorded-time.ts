@@ -3,7 +3,7 @@ import type { Opening } from '../follow/log-source.js'
 import { Outages } from './outages.js'
 
 /** The time and the outages, from record to record. */
-export class Passage {
+export class RecordedTime {
   readonly outages = new Outages()
   readonly #openings: Opening[]
   /** The first record that was read. Tasks created earlier are not followed. */

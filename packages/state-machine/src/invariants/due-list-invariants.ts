@@ -1,28 +1,28 @@
 import type { State } from '../state/state.js'
-import type { Line } from '../store/line.js'
+import type { DueList } from '../store/due-list.js'
 import { comesBefore, states } from '../store/task-rows.js'
 
 /** Differences between the due lists and a sort of all tasks, and broken links in the lists. */
-export function* findLineFaults(state: State): Generator<string> {
+export function* findDueListFaults(state: State): Generator<string> {
   const { authoritative, derived } = state
   const { queues } = authoritative
-  const inLine = standing(state)
-  yield* compare('the line of leased tasks', derived.leased, inLine.leased)
-  yield* compare('the line of ended tasks', derived.ended, inLine.ended)
+  const expected = expectedLists(state)
+  yield* compare('the due list of leased tasks', derived.leased, expected.leased)
+  yield* compare('the due list of ended tasks', derived.ended, expected.ended)
   if (derived.ended.heaped > 0) yield 'the due list of ended tasks uses its heap'
   for (const [number, line] of derived.waiting.entries()) {
     if (line === undefined) continue
-    const scanned = inLine.waiting.get(number) ?? []
-    yield* compare(`the line of queue ${queues.text(number)}`, line, scanned)
-    if (!(queues.uses(number) > 0)) yield `there is a line of queue ${number}, which is gone`
-    inLine.waiting.delete(number)
+    const scanned = expected.waiting.get(number) ?? []
+    yield* compare(`the due list of queue ${queues.text(number)}`, line, scanned)
+    if (!(queues.uses(number) > 0)) yield `there is a due list of queue ${number}, which is gone`
+    expected.waiting.delete(number)
   }
-  for (const number of inLine.waiting.keys())
-    yield `the tasks of queue ${queues.text(number)} stand in no line`
+  for (const number of expected.waiting.keys())
+    yield `the tasks of queue ${queues.text(number)} are in no due list`
 }
 
 /** The tasks that each due list must contain, in order. */
-function standing({ authoritative, derived }: State) {
+function expectedLists({ authoritative, derived }: State) {
   const { tasks } = authoritative
   const leased: number[] = []
   const ended: number[] = []
@@ -48,7 +48,7 @@ function listOf(lists: Map<number, number[]>, number: number): number[] {
   return list
 }
 
-function* compare(name: string, line: Line, scanned: readonly number[]): Generator<string> {
+function* compare(name: string, line: DueList, scanned: readonly number[]): Generator<string> {
   let isBroken = false
   for (const fault of line.faults()) {
     isBroken = true
