@@ -90,7 +90,7 @@ t.test('the coordinator can drop damaged history, after which backup works again
   t.match(told, {
     code: 0,
     stdout: /^Task 5 /,
-    stderr: /could not be read.* The following is what the coordinator remembers/s,
+    stderr: /reading the log failed.* The following is what the coordinator remembers/s,
   })
   const tenure = await connect({ endpoints: [`127.0.0.1:${port}`] })
   await tenure.submit(Buffer.from('something new'))
