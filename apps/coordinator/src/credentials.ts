@@ -47,7 +47,7 @@ function readTokensFile(path: string, origin: string): [Role, string][] {
     ])
   })
   // An empty list would mean that no token is required, so a file without tokens is an error.
-  if (found.length === 0) throw new ConfigError(`${origin} names ${path}, which contains no tokens`)
+  if (found.length === 0) throw new ConfigError(`${path}, set by ${origin}, contains no tokens`)
   return found
 }
 
