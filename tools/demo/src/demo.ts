@@ -3,7 +3,7 @@ import { parseOptions, runStoppableTool, UsageError } from '@tenure/harness'
 import { scenes } from './scenes.js'
 import { Stage } from './stage.js'
 
-const usage = `Usage: npx pnpm demo [--lease <ms>] [--pause <ms>]
+const usage = `npx pnpm demo [--lease <ms>] [--pause <ms>]
 
   Show what happens to tasks when a worker, the coordinator or the network fails, with real processes.
   --lease  lease duration (default 4000)
