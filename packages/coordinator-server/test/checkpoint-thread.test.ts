@@ -95,7 +95,9 @@ t.test(
     const log = await openLog(directory, { sync: 'none' })
     t.teardown(() => log.close())
     const thread = new CheckpointThread(directory)
-    await t.rejects(makeSoon(thread, 7), { message: /LSN 7 is not the last record of a sealed segment/ })
+    await t.rejects(makeSoon(thread, 7), {
+      message: /LSN 7 is not the last record of a sealed segment/,
+    })
     t.match(await makeSoon(thread, log.sealedLsn), { good: [151] })
     await thread.stop()
   },
