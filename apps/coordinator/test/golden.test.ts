@@ -1,8 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { beginning } from '@tenure/history/internal'
-import { encodeRecord, encodeState } from '@tenure/state-machine'
+import { createState, encodeRecord, encodeState } from '@tenure/state-machine'
 import { openLog, verifyLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { CoordinatorProcess, makeDataDir, runToEnd } from './coordinator-process.js'
@@ -106,7 +105,7 @@ t.test('a newer record is rejected and kept', async (t) => {
 t.test('a newer state in a checkpoint is rejected and kept', async (t) => {
   const dataDir = copyOfGolden(t)
   const log = await openLog(dataDir)
-  const [chunk] = encodeState(beginning())
+  const [chunk] = encodeState(createState())
   await log.writeCheckpoint(log.sealedLsn, [newer(chunk!)])
   await log.close()
   const words = /its version is 2; this release reads version 1\. Use a newer release/

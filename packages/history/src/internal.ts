@@ -10,7 +10,7 @@ export {
 } from './check/loss.js'
 export { explainRemembered } from './explanation/explain-task.js'
 export { entriesOf } from './follow/entry.js'
-export { beginning, type Replayable, readState, replayOnto, skipGap } from './follow/replay.js'
+export { type Replayable, readState, replayOnto, skipGap } from './follow/replay.js'
 export {
   type AttemptEnd,
   AttemptTracker,

@@ -27,7 +27,7 @@ import { Book, sourceOf, writeLog } from '@tenure/testing-histories'
 import { type Disk, nodeDisk, openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { type Entry, History, openHistory, type Position, type Span } from '../src/index.js'
-import { beginning, replayOnto } from '../src/internal.js'
+import { replayOnto } from '../src/internal.js'
 import { omitUndefined } from '../src/omit-undefined.js'
 import { twoTasks, withBadCheckpoint } from './world.js'
 
@@ -286,7 +286,7 @@ t.test(
     const random = new Random(seed)
     const book = writeLives(random)
     checkVariety(t, book)
-    const replayed = beginning()
+    const replayed = createState()
     for (const [checkpoint, lsn] of choosePoints(random)) {
       await replayOnto(replayed, sourceOf(book), { until: { lsn } })
       const recovered = await recover(book, checkpoint, lsn)

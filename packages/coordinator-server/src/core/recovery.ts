@@ -1,11 +1,5 @@
-import {
-  beginning,
-  type Replayable,
-  readState,
-  replayOnto,
-  skipGap,
-} from '@tenure/history/internal'
-import { position, type State } from '@tenure/state-machine'
+import { type Replayable, readState, replayOnto, skipGap } from '@tenure/history/internal'
+import { createState, position, type State } from '@tenure/state-machine'
 
 /** The parts of a log that recovery reads. */
 export interface ReplayedLog extends Replayable {
@@ -27,7 +21,9 @@ export interface RecoveryOptions {
 export async function recover(log: ReplayedLog, options: RecoveryOptions = {}): Promise<State> {
   const { hashKey, onProgress } = options
   const state =
-    log.checkpointLsn === 0 ? beginning(hashKey) : await readState(log.readCheckpoint(), hashKey)
+    log.checkpointLsn === 0
+      ? createState({ hashKey })
+      : await readState(log.readCheckpoint(), hashKey)
   const total = log.nextLsn - 1 - position(state).lastLsn
   await replayOnto(state, log, { onProgress: (applied) => onProgress?.(applied, total) })
   skipGap(state, log.gaps, log.nextLsn)

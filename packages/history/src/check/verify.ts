@@ -1,8 +1,14 @@
-import { checkInvariants, hashState, position, type State } from '@tenure/state-machine'
+import {
+  checkInvariants,
+  createState,
+  hashState,
+  position,
+  type State,
+} from '@tenure/state-machine'
 import { HistoryError } from '../errors.js'
 import { entriesOf } from '../follow/entry.js'
 import type { LogSource } from '../follow/log-source.js'
-import { beginning, behindGap, hasBeginning, readState, replayOnto } from '../follow/replay.js'
+import { behindGap, hasBeginning, readState, replayOnto } from '../follow/replay.js'
 import { omitUndefined } from '../omit-undefined.js'
 
 /** The result of replaying a whole log. */
@@ -57,7 +63,7 @@ class HistoryVerifier {
   readonly #log: LogSource
   readonly #onProgress: (lsn: number) => void
   readonly #checkpoints: CheckedCheckpoint[] = []
-  #state: State = beginning()
+  #state: State = createState()
   #beganAt = 0
   #applied = 0
   #onlyRead = 0

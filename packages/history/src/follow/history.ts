@@ -1,17 +1,10 @@
-import { position, type State } from '@tenure/state-machine'
+import { createState, position, type State } from '@tenure/state-machine'
 import { openReadOnly, WalError } from '@tenure/wal'
 import { HistoryError } from '../errors.js'
 import { decodeAt, type Entry, entriesOf } from './entry.js'
 import type { LogSource, LsnRange, Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
-import {
-  beginning,
-  hasBeginning,
-  passGaps,
-  type ReplayOptions,
-  readState,
-  replayOnto,
-} from './replay.js'
+import { hasBeginning, passGaps, type ReplayOptions, readState, replayOnto } from './replay.js'
 
 /** The part to read: from an LSN up to a moment. */
 export interface Span {
@@ -150,7 +143,7 @@ export class History {
   }
 
   #fromTheStart(until: Position | undefined, hashKey: number | undefined): State {
-    if (hasBeginning(this.#log)) return beginning(hashKey)
+    if (hasBeginning(this.#log)) return createState({ hashKey })
     throw this.#nothingLeft(until === undefined ? 'the end' : describe(until))
   }
 

@@ -1,11 +1,4 @@
-import {
-  apply,
-  createState,
-  position,
-  type State,
-  StateDecoder,
-  skipTo,
-} from '@tenure/state-machine'
+import { apply, position, type State, StateDecoder, skipTo } from '@tenure/state-machine'
 import { HistoryError } from '../errors.js'
 import { decodeAt } from './entry.js'
 import type { LogSource, LsnRange, RecordRange } from './log-source.js'
@@ -120,15 +113,7 @@ export async function readState(
   chunks: AsyncIterable<Uint8Array>,
   hashKey?: number,
 ): Promise<State> {
-  const decoder = new StateDecoder(keyed(hashKey))
+  const decoder = new StateDecoder({ hashKey })
   for await (const chunk of chunks) decoder.add(chunk)
   return decoder.finish()
-}
-
-export function beginning(hashKey?: number): State {
-  return createState(keyed(hashKey))
-}
-
-function keyed(hashKey: number | undefined) {
-  return hashKey === undefined ? {} : { hashKey }
 }

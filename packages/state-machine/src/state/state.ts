@@ -59,7 +59,7 @@ export interface StateOptions {
    * A secret integer, so that clients cannot choose request ids that collide in the index. Use a
    * random one if request ids come from untrusted clients. It has no other visible effect.
    */
-  readonly hashKey?: number
+  readonly hashKey?: number | undefined
 }
 
 export function createState(options: StateOptions = {}): State {
