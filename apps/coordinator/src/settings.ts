@@ -55,11 +55,11 @@ const storage = {
     option: 'diskLowBytes',
   }),
   acceptLoss: setting(logPlace('the error'), {
-    help: 'Open a damaged log and discard everything after this position, which the error message names.',
+    help: 'Open a damaged log without the records after this position, which the error message names. The records are moved to quarantine/.',
     option: 'options.acceptLoss',
   }),
   restored: setting(trueOrLsn(), {
-    help: 'Use for the first startup on a restored backup. "true" skips all LSNs that may have been used since the backup; a number is the next LSN.',
+    help: 'Only for a copy that was not made by tenure restore: set it on the first start. "true" skips all LSNs that may have been used since the copy was made; a number is the next LSN.',
     option: 'options.restored',
   }),
 }
@@ -83,7 +83,7 @@ const listening = {
     option: 'httpPort',
   }),
   httpAllowedHosts: setting(listOf(hostName()), {
-    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. Requests for other names are rejected with 421 (DNS rebinding).',
+    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. A request whose Host header has another name gets status 421, against DNS rebinding.',
     option: 'httpAllowedHosts',
   }),
 }
@@ -98,7 +98,7 @@ const security = {
     help: 'Require client certificates signed by this CA (PEM).',
   }),
   token: setting(secret(), {
-    help: 'Token that grants every role. Excludes --token-file and --tokens-file.',
+    help: 'Token that grants every role. Cannot be combined with --token-file or --tokens-file.',
   }),
   tokenFile: setting(text('file'), {
     help: 'File that contains a token for every role.',

@@ -72,7 +72,7 @@ const failures = {
   }),
   keepGoing: setting(yesOrNo(), {
     fallback: false,
-    help: 'Keep leasing tasks after a protocol error. Without it the worker drains and exits with 1.',
+    help: 'Continue after the coordinator rejects a request that no correct worker sends (for example UNKNOWN_LEASE). Without it the worker drains and exits with 1.',
     option: 'options.keepGoing',
   }),
 }
@@ -87,7 +87,7 @@ const http = {
     help: 'Port that serves /metrics, /healthz and /readyz; 0 picks a free port, off disables it.',
   }),
   httpAllowedHosts: setting(listOf(hostName()), {
-    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. Requests for other names are rejected with 421 (DNS rebinding).',
+    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. A request whose Host header has another name gets status 421, against DNS rebinding.',
   }),
 }
 

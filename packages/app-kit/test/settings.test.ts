@@ -289,10 +289,13 @@ t.test('the help shows the usage, every setting and the examples', async (t) => 
   t.equal(await runCommand(builder, host), 0)
   t.ok(
     host.said.startsWith(
-      'Usage: build-house <owner> [<guests>] [flags]\n\nBuild a house. Precedence: flags',
+      'Usage: build-house <owner> [<guests>] [flags]\n\nBuild a house. [NAME] is the environment variable of a flag.',
     ),
   )
-  t.match(host.said, /environment variables, configuration file, defaults\./)
+  t.match(
+    host.said,
+    /Precedence: flags,\s+environment\s+variables,\s+configuration\s+file,\s+defaults\./,
+  )
   t.match(
     host.said,
     /Examples:\n {2}# Build one for Ada with two floors\n {2}build-house Ada --floors 2\n$/,
@@ -300,7 +303,7 @@ t.test('the help shows the usage, every setting and the examples', async (t) => 
   t.match(host.said, /^Whose:\n {2}<owner> +Owner of the house\n/m)
   t.match(host.said, /^ {2}--floors <number> +Number of floors \(default 1\) \[TENURE_FLOORS\]\n/m)
   t.match(host.said, /^ {2}--cellar +Build a cellar \[TENURE_CELLAR\]\n/m)
-  t.match(host.said, /^ {2}TENURE_LOCK_WORD <secret> +Word for the lock; --lock-file reads it/m)
+  t.match(host.said, /^ {2}TENURE_LOCK_WORD=<secret> +Word for the lock; --lock-file reads it/m)
   for (const action of ['help, -h', 'version, -V, -v', 'print-config'])
     t.match(host.said, new RegExp(`^  --${action} +Show `, 'm'))
   t.same(
@@ -325,7 +328,7 @@ t.test('the help mentions the configuration file only if there is one', async (t
   const { 'Configuration file': _, ...settings } = builder.settings
   const host = new HostWorld(t, ['--help'])
   await runCommand({ ...builder, settings, prepare: () => async () => 0 }, host)
-  t.match(host.said, /Precedence: flags, environment variables, defaults\./)
+  t.match(host.said, /Precedence: flags,\s+environment\s+variables,\s+defaults\./)
 })
 
 t.test('--version shows the version', async (t) => {

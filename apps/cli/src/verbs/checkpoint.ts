@@ -6,7 +6,7 @@ import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const checkpoint = defineVerb({
   summary:
-    'Make a checkpoint of the log now, which shortens the next restart. Requires a token with the role admin.',
+    'Make a checkpoint of the log now, which shortens the next restart. If the coordinator uses tokens, this needs one with the role admin.',
   examples: [
     { line: 'tenure checkpoint', help: 'Make a checkpoint, for example before an upgrade.' },
   ],

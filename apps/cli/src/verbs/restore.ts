@@ -26,7 +26,7 @@ export const restore = defineVerb({
         help: 'New data directory; must be empty or not exist.',
       }),
       nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
-        help: 'LSN to continue at if you know the last issued one; otherwise the clock determines a safe LSN.',
+        help: 'First LSN of the restored log, higher than every LSN and id that the coordinator ever issued (default: a safe one from the clock).',
       }),
     },
     ...outputSettings,

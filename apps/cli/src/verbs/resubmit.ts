@@ -8,7 +8,7 @@ import { outputSettings } from '../terminal/json.js'
 
 export const resubmit = defineVerb({
   summary:
-    'Submit FAILED or DEAD tasks again as new tasks. The request id names the old task, so repeating the command creates no further tasks.',
+    'Submit FAILED or DEAD tasks again as new tasks. The request id of the new task is derived from the old task, so resubmitting one task twice creates one new task.',
   examples: [
     {
       line: 'tenure resubmit 17',

@@ -54,7 +54,7 @@ export const timeline = defineVerb({
   settings: {
     Arguments: {
       subject: argument(text('dir|dir#task|task'), {
-        help: 'Data directory of a coordinator, a task in one, or a task id of a running coordinator.',
+        help: '<directory> for all tasks of a log, <directory>#<task id> for one of them, or <task id> for a task of a running coordinator.',
       }),
     },
     Picture: {

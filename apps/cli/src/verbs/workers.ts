@@ -9,7 +9,7 @@ import { type Column, showColumns } from '../terminal/table.js'
 
 export const workers = defineVerb({
   summary:
-    'Show workers with their capacity, leases and queues. Requires a token with the role admin.',
+    'Show workers with their capacity, leases and queues. If the coordinator uses tokens, this needs one with the role admin.',
   examples: [
     { line: 'tenure workers', help: 'Show each worker that is connected or holds a lease.' },
     {

@@ -29,7 +29,9 @@ export function completionVerb(name: string, program: () => Verbs): Verb {
     ],
     settings: {
       Arguments: {
-        shell: argument(choice('bash', 'zsh', 'fish'), { help: 'Shell to complete for.' }),
+        shell: argument(choice('bash', 'zsh', 'fish'), {
+          help: 'Shell that the script is for: bash, zsh or fish.',
+        }),
       },
     },
     prepare({ values: { shell } }) {

@@ -7,7 +7,7 @@ export const connectionSettings = {
   Connection: {
     coordinator: setting(listOf(endpoint()), {
       fallback: ['127.0.0.1:7411'],
-      help: 'Coordinator addresses, tried in turn; the port defaults to 7411.',
+      help: 'Addresses of the coordinator, tried one after the other; the port defaults to 7411.',
     }),
     token: setting(secret(), {
       help: 'Token to authenticate with; --token-file reads it from a file.',

@@ -59,7 +59,7 @@ function precedence(settings: Command['settings']): string {
   const all = byName(settings)
   if (![...all.values()].some((setting) => acceptsSource(setting, 'environment'))) return ''
   const file = all.has('config') ? 'configuration file, ' : ''
-  return `Precedence: flags, environment variables, ${file}defaults.`
+  return `[NAME] is the environment variable of a flag. Precedence: flags, environment variables, ${file}defaults.`
 }
 
 function describe(name: string, setting: Setting<unknown>): Row {
@@ -77,8 +77,9 @@ function headOf(name: string, setting: Setting<unknown>): string {
   if (acceptsSource(setting, 'argument')) {
     return `${argumentOf(name)}${setting.takesSeveral ? '…' : ''}`
   }
-  const label = acceptsSource(setting, 'flag') ? flagOf(name) : variableOf(name)
-  return [label, setting.kind.placeholder].filter(Boolean).join(' ')
+  const { placeholder } = setting.kind
+  if (!acceptsSource(setting, 'flag')) return `${variableOf(name)}=${placeholder}`
+  return [flagOf(name), placeholder].filter(Boolean).join(' ')
 }
 
 /** Lists each verb with the first sentence of its summary. */

@@ -55,7 +55,7 @@ export const explain = defineVerb({
         help: 'Read the log in this directory instead of asking a coordinator.',
       }),
       at: flag(logPosition(), {
-        help: 'Explain the task as of this LSN, time or offset.',
+        help: 'Moment of the log at which to explain the task: a record number (LSN, 17), a time (2026-01-02T12:00Z), or a time before the last record (-5m).',
       }),
     },
     ...outputSettings,

@@ -5,7 +5,7 @@ import { outputSettings, toJsonLine } from '../../terminal/json.js'
 import { showStats } from './show.js'
 
 export const stats = defineVerb({
-  summary: 'Count tasks, queues, and events since the log began.',
+  summary: 'Show how many tasks and queues there are now, and how many events since the log began.',
   examples: [
     { line: 'tenure stats', help: 'Show all counts, and the waiting tasks by queue.' },
     { line: 'tenure stats --json | jq .tasks.waiting', help: 'Print one count for a script.' },

@@ -23,13 +23,13 @@ import { flag } from '../../command-line.js'
 const retrySettings = {
   'Retries (coordinator defaults if no flag is set)': {
     maxRetries: flag(whole(...retryRanges.maxRetries), {
-      help: 'Maximum number of retries after failures; 3 if only other retry flags are set.',
+      help: 'Maximum number of retries after failures; 3 if another retry flag is set.',
     }),
     backoff: flag(choice('fixed', 'exponential'), {
-      help: 'Whether the retry delay stays fixed or doubles each time; fixed if only other retry flags are set.',
+      help: 'Whether the retry delay stays fixed or doubles each time; fixed if another retry flag is set.',
     }),
     backoffDelay: flag(duration(...retryRanges.delayMs), {
-      help: 'Delay before the first retry; 5s if only other retry flags are set.',
+      help: 'Delay before the first retry; 5s if another retry flag is set.',
     }),
     backoffMax: flag(duration(...retryRanges.delayMs), {
       help: 'Maximum retry delay with --backoff exponential; 1h if not set.',
@@ -49,7 +49,7 @@ export const submitSettings = {
     queue: flag(text('queue'), { fallback: 'default', help: 'Queue of the task.' }),
     delay: flag(duration(1, longestMs), { help: 'Time to wait before the task may run.' }),
     requestId: flag(text('id'), {
-      help: 'Idempotency key: submitting the same task again with the same key returns the existing task.',
+      help: 'Idempotency key: submitting the task again with this key returns the existing task; a different task with this key is rejected with CONFLICT.',
     }),
     executionWindow: flag(duration(1, longestMs), {
       help: 'Maximum time for one attempt.',
@@ -59,7 +59,7 @@ export const submitSettings = {
       help: 'Wait until the task ends; exit code 1 if it does not complete.',
     }),
     waitTimeout: flag(duration(1, longestMs), {
-      help: 'Wait at most this long for the task to end; exit code 3 on timeout.',
+      help: 'Like --wait, but at most this long; exit code 3 on timeout.',
     }),
   },
   ...retrySettings,
@@ -68,7 +68,7 @@ export const submitSettings = {
       help: 'Submit each non-empty line of a file as the payload of a task; - reads standard input.',
     }),
     requestIdPrefix: flag(text('prefix'), {
-      help: 'Prefix of the request ids: line 7 gets <prefix>-7, so repeating the command submits nothing twice; generated if not set.',
+      help: 'Prefix of the request ids: line 7 gets <prefix>-7, so repeating the command with this prefix submits nothing twice. Without it a prefix is generated, and printed if the run is interrupted.',
     }),
     fromLine: flag(whole(1, Number.MAX_SAFE_INTEGER), {
       fallback: 1,

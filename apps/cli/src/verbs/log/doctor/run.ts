@@ -35,7 +35,7 @@ export const doctor = defineVerb({
         help: 'Accept the loss of everything after the damage at this place, and move it to quarantine/; stop the coordinator first.',
       }),
       nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
-        help: 'LSN to continue at after --accept-loss, above every LSN that may have been issued; needed only if the clock is wrong.',
+        help: 'First LSN (record number) after --accept-loss, higher than every LSN and id that the coordinator ever issued; needed only if the clock is wrong.',
       }),
     },
     ...outputSettings,

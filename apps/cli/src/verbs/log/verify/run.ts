@@ -8,7 +8,7 @@ import { logCheckFacts, showLogCheck } from './show.js'
 
 export const verify = defineVerb({
   summary:
-    'Check the integrity of a log: every checksum, rule and checkpoint. Changes nothing, and works with a running coordinator. ' +
+    'Check the integrity of a log: every checksum, every checkpoint, and that each record is allowed after the records before it. Changes nothing, and works with a running coordinator. ' +
     'Exit code 0: good; 1: damaged, or a rule is broken; 2: it could not be read. An unfinished write at the end ' +
     'is not damage.',
   examples: [
