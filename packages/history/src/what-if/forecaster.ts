@@ -35,7 +35,7 @@ export class Forecaster {
   constructor(knobs: WhatIfKnobs, { openings = [], examplesMax = 3 }: ForecastOptions = {}) {
     checkKnobs(knobs)
     const { heartbeatShare = defaultHeartbeatShare } = knobs
-    this.#knobs = { ...known(knobs), heartbeatShare }
+    this.#knobs = { ...omitUndefined<WhatIfKnobs>(knobs), heartbeatShare }
     this.#time = new RecordedTime(openings)
     this.#changes = new Changes(examplesMax)
   }
@@ -201,10 +201,6 @@ export class Forecaster {
 
 /** The text that the coordinator writes. */
 const poisonReason = /^poison: \d+ leases in a row expired$/
-
-function known(knobs: WhatIfKnobs): WhatIfKnobs {
-  return Object.fromEntries(Object.entries(knobs).filter(([, value]) => value !== undefined))
-}
 
 /** Lists of entries, as returned by `History.read`, or one list. */
 export type Entries = AsyncIterable<readonly Entry[]> | Iterable<readonly Entry[]>
