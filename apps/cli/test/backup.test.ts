@@ -80,7 +80,7 @@ t.test('a failed backup or restore is one line and leaves nothing behind', async
     t.same(readdirSync(join(dataDir, '..')), before)
   }
   await refused(2, /is required|must be given|--to/, 'backup', dataDir)
-  await refused(2, /holds no log\n$/, 'backup', '/nowhere', '--to', copy)
+  await refused(2, /holds no log. Choose/, 'backup', '/nowhere', '--to', copy)
   await refused(2, /lies inside the source .*\./, 'backup', dataDir, '--to', join(dataDir, 'copy'))
   mkdirSync(copy)
   writeFileSync(join(copy, 'mine'), '')

@@ -5,7 +5,7 @@ import { connect } from '@tenure/client'
 import { startCoordinator } from '@tenure/coordinator-server'
 import { encodeRecord, encodeState, type LogRecord } from '@tenure/state-machine'
 import { writeLog } from '@tenure/testing-histories'
-import { openLog } from '@tenure/wal'
+import { openLog, WalError } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { explainLogError } from '../src/log/directory.js'
 import { golden } from './golden.js'
@@ -220,7 +220,7 @@ t.test('a log with a newer format requires a newer tenure', async (t) => {
   t.match(shown, {
     code: 2,
     stdout: '',
-    stderr: /^tenure: .* has format version 99; .*a newer one.*\n$/,
+    stderr: /^tenure: .* has format version 99; .*use a newer tenure\n$/,
   })
 })
 
@@ -243,7 +243,7 @@ t.test('a permission error names the remedy, and other errors pass through', (t)
     message: /^no permission to read data; /,
     isFailure: false,
   })
-  const removed = Object.assign(new Error('LSN 3 is gone.'), { code: 'WAL_FORGOTTEN' })
+  const removed = new WalError('WAL_FORGOTTEN', 'LSN 3 is gone', { remedy: 'Call a function' })
   t.match(explainLogError(removed, 'data'), {
     message: /^LSN 3 is gone\. .*; run the command again$/,
   })

@@ -43,18 +43,16 @@ export function explain(error: unknown, configuration: Configuration): string {
     return `${error.message} (${exposedHelp})`
   }
   if (error instanceof WalError && error.code === 'WAL_READ_ONLY') {
-    const remedy = `, or choose another directory with ${flagOf('dataDir')}.`
-    return error.message.replace(', or use openReadOnly.', remedy)
+    return `${error.problem}. Make it writable for this user, or choose another directory with ${flagOf('dataDir')}.`
   }
-  const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
-  const message = error.message
-    .replaceAll('options.restored.nextLsn', 'options.restored')
-    .replace(
-      `Restore a backup, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-      `Run tenure log doctor ${configuration.values.dataDir} first to see what each option would lose. ` +
-        `Restore a backup, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+  if (error instanceof WalDamageError && error.damage.acceptable !== undefined) {
+    const { segment, offset } = error.damage.acceptable
+    return (
+      `${error.problem}. Run tenure log doctor ${configuration.values.dataDir} to see what each option would lose. ` +
+      `Then restore a backup, or start with ${flagOf('acceptLoss')} ${segment}:${offset} to give up everything after that place.`
     )
-  return withSettingNames(message, configuration)
+  }
+  return withSettingNames(error.message, configuration)
 }
 
 /** Extra log fields: an error code to search for, and the stack of an unexpected error. */

@@ -55,7 +55,7 @@ t.test('a damaged log ends it with 3 and names a remedy, which works', async (t)
   const [, place = ''] = /start with --accept-loss (\d+:\d+) to give up/.exec(stdout) ?? []
   t.match(stdout, /"level":"fatal".*"code":"WAL_CORRUPT"/)
   const [first = ''] = stdout.split('--accept-loss')
-  t.match(first, `Run tenure log doctor ${dataDir} first to see what each option would lose.`)
+  t.match(first, `Run tenure log doctor ${dataDir} to see what each option would lose.`)
   const accepted = await start(t, dataDir, ['--accept-loss', place])
   t.match(accepted.started, { epoch: 2, tasks: 0 })
 })
@@ -138,7 +138,7 @@ t.test('an unwritable directory ends it with 2, and names the flag', async (t) =
     const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
     t.match(await runToEnd(t, args), {
       code: 2,
-      stderr: `tenure-coordinator: ${dataDir} is not writable (EROFS). Mount it read-write, or choose another directory with --data-dir.\n`,
+      stderr: `tenure-coordinator: ${dataDir} is not writable (EROFS). Make it writable for this user, or choose another directory with --data-dir.\n`,
     })
   }
   return

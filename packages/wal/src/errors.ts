@@ -25,14 +25,22 @@ export type WalErrorCode =
   | 'WAL_OVERTAKEN'
   | 'WAL_COPY_FAILED'
 
+export interface WalErrorOptions extends ErrorOptions {
+  /** A step for the caller: one sentence without its full stop. */
+  readonly remedy?: string
+}
+
 /** Every error that this package throws on purpose. */
 export class WalError extends Error {
   readonly code: WalErrorCode
+  /** The message without the remedy: a program with flags tells its users another remedy. */
+  readonly problem: string
 
-  constructor(code: WalErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(code: WalErrorCode, problem: string, options: WalErrorOptions = {}) {
+    super(options.remedy === undefined ? problem : `${problem}. ${options.remedy}.`, options)
     this.name = 'WalError'
     this.code = code
+    this.problem = problem
   }
 }
 
@@ -41,31 +49,37 @@ export class WalDamageError extends WalError {
   readonly damage: Damage
 
   constructor(damage: Damage, options?: ErrorOptions) {
-    super(damage.kind === 'ambiguous' ? 'WAL_AMBIGUOUS' : 'WAL_CORRUPT', describe(damage), options)
+    const code = damage.kind === 'ambiguous' ? 'WAL_AMBIGUOUS' : 'WAL_CORRUPT'
+    super(code, problemOf(damage), { remedy: remedyOf(damage), ...options })
     this.name = 'WalDamageError'
     this.damage = damage
   }
 }
 
-function describe(damage: Damage): string {
-  const { file, offset, why, firstMissingLsn, lastMissingLsn, acceptable, coveredBy } = damage
+function problemOf(damage: Damage): string {
+  const { file, offset, why, firstMissingLsn, lastMissingLsn, coveredBy } = damage
   const place = offset === undefined ? file : `${file} at byte ${offset}`
   if (coveredBy !== undefined) {
     return (
       `${place}: ${why}. LSN ${firstMissingLsn} to ${lastMissingLsn} cannot be read. The checkpoint at ` +
-      `LSN ${coveredBy} covers them, so the log opens without them. Truncate the log after a newer checkpoint`
+      `LSN ${coveredBy} covers them, so the log opens without them`
     )
   }
   const lost =
     lastMissingLsn === undefined || lastMissingLsn < firstMissingLsn
       ? `LSN ${firstMissingLsn} and later cannot be read`
       : `LSN ${firstMissingLsn} and later cannot be read; records up to at least LSN ${lastMissingLsn} were acknowledged`
-  const wayOut =
-    acceptable === undefined
-      ? ''
-      : `. Restore a backup, or open the log with acceptLoss { segment: ${acceptable.segment}, ` +
-        `offset: ${acceptable.offset} } to give up everything after that place`
-  return `${place}: ${why}. ${lost}${wayOut}`
+  return `${place}: ${why}. ${lost}`
+}
+
+function remedyOf({ acceptable, coveredBy }: Damage): string {
+  if (coveredBy !== undefined) return 'Truncate the log after a newer checkpoint'
+  if (acceptable === undefined) return 'Restore a backup, or call diagnoseLog to see what is left'
+  const { segment, offset } = acceptable
+  return (
+    `Restore a backup, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} } ` +
+    'to give up everything after that place'
+  )
 }
 
 /** The error code of the operating system, or `undefined` for other errors. */
@@ -89,20 +103,28 @@ export function saysNotWritable(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS'].includes(code)
 }
 
+export function noLog(directory: string): WalError {
+  return new WalError('WAL_NOT_A_LOG', `${directory} holds no log`, {
+    remedy: 'Choose a directory that contains one',
+  })
+}
+
 export function noSpaceToRoll(): WalError {
-  return new WalError('WAL_NO_SPACE', 'the disk is full: there is no space for another segment')
+  return new WalError('WAL_NO_SPACE', 'the disk is full: there is no space for another segment', {
+    remedy: 'Free some disk space; the log then continues by itself',
+  })
 }
 
 export function noSpaceToClose(): WalError {
-  return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for space on the disk')
+  return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for space on the disk', {
+    remedy: 'Free some disk space and open the log again',
+  })
 }
 
 export function failureOf(cause: unknown): WalError {
   const because = cause instanceof Error ? cause.message : String(cause)
-  return new WalError(
-    'WAL_FAILED',
-    `the log stopped because the disk failed: ${because}. ` +
-      'Open the log again after the disk is repaired.',
-    { cause },
-  )
+  return new WalError('WAL_FAILED', `the log stopped because the disk failed: ${because}`, {
+    remedy: 'Open the log again after the disk is repaired',
+    cause,
+  })
 }

@@ -4,7 +4,7 @@ export { type Restored, type RestoreOptions, restoreLog } from './copy/restore.j
 export type { AcceptedLoss, Damage, HistoryDamage } from './damage.js'
 export type { Disk, DiskFile, LockAttempt, OpenMode } from './disk/disk.js'
 export { nodeDisk } from './disk/node-disk.js'
-export { WalDamageError, WalError, type WalErrorCode } from './errors.js'
+export { WalDamageError, WalError, type WalErrorCode, type WalErrorOptions } from './errors.js'
 export { type CutOff, Diagnosis, diagnoseLog, type SalvagedBatch } from './inspect/diagnosis.js'
 export { type LogOpening, type Verification, verifyLog } from './inspect/verify.js'
 export {

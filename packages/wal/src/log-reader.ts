@@ -4,7 +4,7 @@ import type { Damage, HistoryDamage } from './damage.js'
 import type { Disk } from './disk/disk.js'
 import { readIfPresent } from './disk/files.js'
 import { nodeDisk } from './disk/node-disk.js'
-import { systemCode, WalDamageError, WalError } from './errors.js'
+import { noLog, systemCode, WalDamageError, type WalError } from './errors.js'
 import { bytesEqual } from './format/bytes.js'
 import { Layout, segmentPath } from './format/layout.js'
 import { followPollMs } from './format/limits.js'
@@ -53,7 +53,7 @@ export async function openReadOnly(
 ): Promise<LogReader> {
   const layout = new Layout(directory)
   const survey = await surveyUntilStable(disk, layout)
-  if (survey.examination.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
+  if (survey.examination.fresh) throw noLog(directory)
   return new LogReader(disk, clock, layout, survey)
 }
 

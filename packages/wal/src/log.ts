@@ -82,7 +82,8 @@ export async function openLog(directory: string, options: LogOptions = {}): Prom
     if (!attempt.granted) {
       throw new WalError(
         'WAL_LOCKED',
-        `${directory} is in use by ${attempt.holder || 'another process'}. Stop it first, or choose another directory.`,
+        `${directory} is in use by ${attempt.holder || 'another process'}`,
+        { remedy: 'Stop it first, or choose another directory' },
       )
     }
     lock = attempt
@@ -99,14 +100,16 @@ function explain(error: unknown, directory: string): unknown {
   if (saysNotWritable(error)) {
     const code = systemCode(error)
     const wayOut = code === 'EROFS' ? 'Mount it read-write' : 'Run as a user with write permission'
-    const message = `${directory} is not writable (${code}). ${wayOut}, or use openReadOnly.`
-    return new WalError('WAL_READ_ONLY', message, { cause: error })
+    return new WalError('WAL_READ_ONLY', `${directory} is not writable (${code})`, {
+      remedy: `${wayOut}, or use openReadOnly`,
+      cause: error,
+    })
   }
   if (saysNoSpace(error)) {
     return new WalError(
       'WAL_NO_SPACE',
-      `the disk of ${directory} has no space for another segment. Free some space and open the log again.`,
-      { cause: error },
+      `the disk of ${directory} has no space for another segment`,
+      { remedy: 'Free some space and open the log again', cause: error },
     )
   }
   return error

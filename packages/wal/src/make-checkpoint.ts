@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '@tenure/seams'
 import { type Chunks, goodCheckpoints, storeCheckpoint } from './checkpoint/checkpoints.js'
 import type { Disk } from './disk/disk.js'
 import { nodeDisk } from './disk/node-disk.js'
-import { WalError } from './errors.js'
+import { noLog } from './errors.js'
 import { Layout } from './format/layout.js'
 import type { Lsn } from './lsn.js'
 import { surveyUntilStable } from './recover/survey.js'
@@ -22,7 +22,7 @@ export async function makeCheckpoint(
   const layout = new Layout(directory)
   const { examination } = await surveyUntilStable(disk, layout)
   const { segments, logId, highestEpoch: epoch, starts } = examination
-  if (logId === undefined) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
+  if (logId === undefined) throw noLog(directory)
   // The end of a sealed segment is recorded in the next segment's header.
   const next = segments.findLast(({ header }) => header.previous.lastLsn === lsn)
   const at = lsn > 0 ? next?.header.previous : undefined

@@ -112,7 +112,7 @@ async function refuseToGuess(t: Test, world: World, message: RegExp): Promise<vo
   for (const to of ['/data/first', '/data/second']) {
     const refused: unknown = await restore(world, to).catch((error: unknown) => error)
     t.match(refused, { code: 'WAL_NO_LSN', message })
-    t.match((refused as Error).message, /Set the clock, or set options\.restored\.nextLsn/)
+    t.match((refused as Error).message, /Set the clock, or choose an LSN in options\.restored/)
     t.equal(filesUnder(world.disk, to), undefined)
     world.clock.jump(1000)
   }
@@ -125,7 +125,11 @@ t.test('a restore rejects a clock that is before the newest time in the backup',
   for (const at of [0, Date.UTC(2025, 0, 1), Date.UTC(2026, 0, 2)]) {
     const world = await withBackup()
     world.clock.jump(at - world.clock.now())
-    await refuseToGuess(t, world, /^the clock shows .*, but the log was written at 2026-07-01T/)
+    await refuseToGuess(
+      t,
+      world,
+      /from the clock: it shows .*, but the log was written at 2026-07-01T/,
+    )
   }
 })
 
@@ -135,7 +139,11 @@ t.test('a restore rejects a clock before 2026', async (t) => {
   await appendOneByOne(log, 3)
   await log.close()
   await backUp(world)
-  await refuseToGuess(t, world, /^the clock shows 1970-01-01T.*, but LSN 3 .* from 2026-01-01T/)
+  await refuseToGuess(
+    t,
+    world,
+    /from the clock: it shows 1970-01-01T.*, but LSN 3 .* from 2026-01-01T/,
+  )
 })
 
 t.test('a log whose LSNs are ahead of the clock is restored only with nextLsn', async (t) => {

@@ -1,5 +1,11 @@
 import { exitCodes, flagOf, type Host, printable } from '@tenure/app-kit'
-import { type Backup, type BackupOptions, WalDamageError, WalError } from '@tenure/wal'
+import {
+  type Backup,
+  type BackupOptions,
+  WalDamageError,
+  WalError,
+  type WalErrorCode,
+} from '@tenure/wal'
 import { countOf, showSize } from '../terminal/format.js'
 import { ProgressLine } from '../terminal/progress.js'
 import { describeUnreadable, historyDamageOf } from './damage.js'
@@ -54,13 +60,22 @@ function explain(error: WalError, directory: string): string {
   if (unreadable !== undefined) {
     return `${describeUnreadable(unreadable)}. A copy must be complete; tenure log doctor ${directory} shows how to remove the damaged part`
   }
-  const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
-  return error.message
-    .replace('options.restored.nextLsn', flagOf('nextLsn'))
-    .replace(
-      `Restore a backup, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-      `Run tenure log doctor ${directory} to see what each option would lose. Then restore a backup, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset}`,
-    )
+  if (error instanceof WalDamageError && error.damage.acceptable !== undefined) {
+    const { segment, offset } = error.damage.acceptable
+    return `${error.problem}. Run tenure log doctor ${directory} to see what each option would lose. Then restore a backup, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset} to give up everything after that place.`
+  }
+  return messageWithFlags(error)
+}
+
+/** The message, with a flag in the remedy if the log cannot continue at the given or computed LSN. */
+export function messageWithFlags({ code, message, problem }: WalError): string {
+  const remedy = nextLsnRemedies[code]
+  return remedy === undefined ? message : `${problem}. ${remedy}.`
+}
+
+const nextLsnRemedies: Partial<Record<WalErrorCode, string>> = {
+  WAL_BAD_OPTION: `Choose a higher LSN with ${flagOf('nextLsn')}`,
+  WAL_NO_LSN: `Set the clock, or choose an LSN with ${flagOf('nextLsn')} that is higher than any that may have been issued`,
 }
 
 export function showCopied({ firstLsn, lastLsn, segments, checkpoints, bytes }: Backup): string {

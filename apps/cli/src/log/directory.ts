@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { argument, exitCodes, flagOf, type Host, printable, text } from '@tenure/app-kit'
+import { argument, exitCodes, type Host, printable, text } from '@tenure/app-kit'
 import { type History, openHistory } from '@tenure/history'
-import { WalDamageError } from '@tenure/wal'
+import { WalDamageError, WalError } from '@tenure/wal'
+import { messageWithFlags } from './copy.js'
 import { describePlace, describeUnreadable, historyDamageOf } from './damage.js'
 
 /** The log directory argument. */
@@ -66,10 +67,11 @@ export function explainLogError(error: unknown, directory: string): LogRefusal |
     }
   }
   const code = String(error.code)
-  const told = sentences[code]?.(error.message.replace(/\.$/, ''), directory)
+  const problem = error instanceof WalError ? error.problem : error.message
+  const told = sentences[code]?.(problem, directory)
   if (told !== undefined) return { message: told, isFailure: failures.has(code) }
   const isOurs = /^(WAL|HISTORY|STATE)_/.test(code) || 'syscall' in error
-  const message = error.message.replace('options.restored.nextLsn', flagOf('nextLsn'))
+  const message = error instanceof WalError ? messageWithFlags(error) : error.message
   return isOurs ? { message: `${directory}: ${message}`, isFailure: false } : undefined
 }
 
@@ -77,35 +79,33 @@ function seeDoctor(directory: string): string {
   return `tenure log doctor ${directory} shows what is lost and what to do`
 }
 
-type Sentence = (message: string, directory: string) => string
+type Sentence = (problem: string, directory: string) => string
 
 const forbidden: Sentence = (_, directory) =>
   `no permission to read ${directory}; run tenure as the user that runs the coordinator`
 
-const newer: Sentence = (message) => `${message}; use a newer tenure`
+const newer: Sentence = (problem) => `${problem}; use a newer tenure`
 
 const sentences: Readonly<Record<string, Sentence | undefined>> = {
   WAL_NOT_A_LOG: (_, directory) =>
     existsSync(directory)
       ? `${directory} does not contain a log; use the --data-dir of a coordinator`
       : `directory ${directory} does not exist; use the --data-dir of a coordinator`,
-  WAL_NEWER_FORMAT: (message) => message,
+  WAL_NEWER_FORMAT: newer,
   STATE_UNKNOWN_RECORD: newer,
-  HISTORY_UNREADABLE_RECORD: (message, directory) => `${message}. ${seeDoctor(directory)}`,
-  HISTORY_UNDECLARED_GAP: (message, directory) => `${message}. ${seeDoctor(directory)}`,
-  STATE_INVARIANT_VIOLATION: (message, directory) =>
-    `a record breaks a rule: ${message}. ${seeDoctor(directory)}`,
-  HISTORY_REMOVED: (message) => `${message}; choose a later moment`,
-  HISTORY_NOT_YET: (message) => `${message}; choose an earlier moment`,
-  WAL_FORGOTTEN: (message) =>
-    `${message}. The coordinator has just removed these records; run the command again`,
-  WAL_LOCKED: (message) => `${message}. Stop it first`,
-  WAL_READ_ONLY: (message) =>
-    message
-      .replace(', or use openReadOnly', '')
-      .replace(/\. Run as .*$/, '; run tenure as the user that runs the coordinator'),
-  LOG_NO_SUCH_TASK: (message) =>
-    `${message}. Ended tasks are forgotten after a while; choose an earlier moment with --at`,
+  HISTORY_UNREADABLE_RECORD: (problem, directory) => `${problem}. ${seeDoctor(directory)}`,
+  HISTORY_UNDECLARED_GAP: (problem, directory) => `${problem}. ${seeDoctor(directory)}`,
+  STATE_INVARIANT_VIOLATION: (problem, directory) =>
+    `a record breaks a rule: ${problem}. ${seeDoctor(directory)}`,
+  HISTORY_REMOVED: (problem) => `${problem}; choose a later moment`,
+  HISTORY_NOT_YET: (problem) => `${problem}; choose an earlier moment`,
+  WAL_FORGOTTEN: (problem) =>
+    `${problem}. The coordinator has just removed these records; run the command again`,
+  WAL_LOCKED: (problem) => `${problem}. Stop it first`,
+  WAL_READ_ONLY: (problem) =>
+    `${problem}. Make it writable, and run tenure as the user that runs the coordinator`,
+  LOG_NO_SUCH_TASK: (problem) =>
+    `${problem}. Ended tasks are forgotten after a while; choose an earlier moment with --at`,
   ENOTDIR: (_, directory) => `${directory} is not a directory; use the --data-dir of a coordinator`,
   EACCES: forbidden,
   EPERM: forbidden,

@@ -27,14 +27,18 @@ export async function storeCheckpoint(
   if (at === undefined) {
     throw new WalError(
       'WAL_BAD_CHECKPOINT',
-      `LSN ${lsn} is not the last record of a sealed segment. Call roll(), then make the checkpoint at the log's sealedLsn`,
+      `LSN ${lsn} is not the last record of a sealed segment`,
+      { remedy: "Call roll(), then make the checkpoint at the log's sealedLsn" },
     )
   }
   try {
     await writeCheckpoint(disk, layout, { ...rest, at }, chunks)
   } catch (error) {
     if (!saysNoSpace(error)) throw error
-    throw new WalError('WAL_NO_SPACE', 'the disk has no space for the checkpoint', { cause: error })
+    throw new WalError('WAL_NO_SPACE', 'the disk has no space for the checkpoint', {
+      remedy: 'Free some disk space and make the checkpoint again',
+      cause: error,
+    })
   }
 }
 

@@ -95,13 +95,21 @@ function explain(cause: unknown, destination: string): unknown {
   const code = systemCode(cause)
   if (cause instanceof WalError || code === undefined) return cause
   if (saysNoSpace(cause)) {
-    const why = `the disk has no space for the copy ${destination}. Free some space, or choose another destination.`
-    return new WalError('WAL_NO_SPACE', why, { cause })
+    return new WalError('WAL_NO_SPACE', `the disk has no space for the copy ${destination}`, {
+      remedy: 'Free some space, or choose another destination',
+      cause,
+    })
   }
   if (saysNotWritable(cause)) {
     const why = `${destination} is not writable (${code}): ${(cause as Error).message}`
-    return new WalError('WAL_READ_ONLY', why, { cause })
+    return new WalError('WAL_READ_ONLY', why, {
+      remedy: 'Make it writable for this user, or choose another destination',
+      cause,
+    })
   }
   const why = `${destination} could not be written: ${(cause as Error).message}`
-  return new WalError('WAL_COPY_FAILED', why, { cause })
+  return new WalError('WAL_COPY_FAILED', why, {
+    remedy: 'Check its disk, or choose another destination',
+    cause,
+  })
 }

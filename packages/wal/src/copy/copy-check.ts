@@ -42,5 +42,7 @@ function firstDamageOf({ damage, historyDamage }: Verification): Damage | undefi
 
 function badCopy({ root }: Layout, why: string): WalError {
   const what = 'differs from what was copied'
-  return new WalError('WAL_COPY_FAILED', `${root} ${what}: ${why}. Copy again, to a healthy disk.`)
+  return new WalError('WAL_COPY_FAILED', `${root} ${what}: ${why}`, {
+    remedy: 'Copy again, to a healthy disk',
+  })
 }

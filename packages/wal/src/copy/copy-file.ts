@@ -54,11 +54,21 @@ async function readAll(from: DiskFile, into: Uint8Array, at: number): Promise<Ui
   try {
     const bytes = await readFully(from, into, at)
     if (bytes.length === into.length) return bytes
-    throw new WalError('WAL_COPY_FAILED', `the source file ends at byte ${at + bytes.length}`)
+    throw new WalError(
+      'WAL_COPY_FAILED',
+      `the source file ended at byte ${at + bytes.length} instead of byte ${at + into.length} or later`,
+      {
+        remedy:
+          'Check the source with verifyLog, and copy again when nothing else changes its files',
+      },
+    )
   } catch (cause) {
     const code = systemCode(cause)
     if (cause instanceof WalError || code === undefined) throw cause
     const why = `the source file cannot be read at byte ${at}: ${code}`
-    throw new WalError('WAL_COPY_FAILED', why, { cause })
+    throw new WalError('WAL_COPY_FAILED', why, {
+      remedy: 'Check the disk of the source, then copy again',
+      cause,
+    })
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '@tenure/seams'
 import { isBadCheckpoint, verifyCheckpoint } from '../checkpoint/checkpoint.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { listIfPresent, removeIfPresent } from '../disk/files.js'
-import { systemCode, WalDamageError, WalError } from '../errors.js'
+import { noLog, systemCode, WalDamageError, WalError } from '../errors.js'
 import type { SegmentEnd } from '../format/file-header.js'
 import { HeadFile } from '../format/head.js'
 import { checkpointName, type Layout } from '../format/layout.js'
@@ -68,8 +68,8 @@ export class LogCopier {
     }
     throw new WalError(
       'WAL_OVERTAKEN',
-      `${this.#from.root} is truncated faster than it can be copied: in ${attemptsMax} attempts a file ` +
-        'was removed before it was copied. Let the log keep more, or copy to a faster disk.',
+      `the copy of ${this.#from.root} failed ${attemptsMax} times, because a truncation removed a file before it was copied`,
+      { remedy: 'Truncate less of the log, or copy to a faster disk' },
     )
   }
 
@@ -105,7 +105,7 @@ export class LogCopier {
     } catch (error) {
       throw systemCode(error) === 'ENOENT' ? new SourceTruncated() : error
     }
-    throw new WalError('WAL_NOT_A_LOG', `${this.#from.root} holds no log`)
+    throw noLog(this.#from.root)
   }
 
   /**

@@ -81,7 +81,8 @@ async function refuseInUse(disk: Disk, { root, lock }: Layout): Promise<void> {
     }
     throw new WalError(
       'WAL_LOCKED',
-      `${root} is in use by ${attempt.holder || 'another process'}: it is a running log, not a backup. Back it up first.`,
+      `${root} is in use by ${attempt.holder || 'another process'}: it is a running log, not a backup`,
+      { remedy: 'Make a backup of it, and restore that' },
     )
   } catch (error) {
     // A directory that is not writable has no writer.

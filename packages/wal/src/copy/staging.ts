@@ -43,7 +43,8 @@ export class Staging {
     if (!lock.granted) {
       throw new WalError(
         'WAL_LOCKED',
-        `${destination} is being written by ${lock.holder || 'another process'}. Wait for it to finish, or choose another directory.`,
+        `${destination} is being written by ${lock.holder || 'another process'}`,
+        { remedy: 'Wait for it to finish, or choose another directory' },
       )
     }
     const staging = new Staging(disk, destination, layout, lock)
@@ -110,10 +111,9 @@ export class Staging {
 
 function refuseWithin(source: string, place: string): void {
   if (!`${resolve(place)}${sep}`.startsWith(`${resolve(source)}${sep}`)) return
-  throw new WalError(
-    'WAL_BAD_DESTINATION',
-    `${place} lies inside the source ${source}. Choose another directory.`,
-  )
+  throw new WalError('WAL_BAD_DESTINATION', `${place} lies inside the source ${source}`, {
+    remedy: 'Choose another directory',
+  })
 }
 
 /** The names in the directory, or an empty list if it does not exist. */
@@ -122,17 +122,17 @@ async function listPlace(disk: Disk, path: string): Promise<string[]> {
     return await listIfPresent(disk, path)
   } catch (error) {
     if (systemCode(error) !== 'ENOTDIR') throw error
-    throw new WalError(
-      'WAL_BAD_DESTINATION',
-      `${path} is not a directory. Choose another destination.`,
-    )
+    throw new WalError('WAL_BAD_DESTINATION', `${path} is not a directory`, {
+      remedy: 'Choose another destination',
+    })
   }
 }
 
 function occupied(path: string, names: readonly string[]): WalError {
   return new WalError(
     'WAL_BAD_DESTINATION',
-    `${path} is not empty: it contains "${[...names].sort()[0]}". Choose a directory that does not exist yet.`,
+    `${path} is not empty: it contains "${[...names].sort()[0]}"`,
+    { remedy: 'Choose a directory that does not exist yet' },
   )
 }
 

@@ -112,8 +112,8 @@ export function decodeFileHeader(
   if (version > formatVersion) {
     throw new WalError(
       'WAL_NEWER_FORMAT',
-      `${file} has format version ${version}; this release reads up to version ${formatVersion}. ` +
-        'Open it with the release that wrote it, or a newer one.',
+      `${file} has format version ${version}; this release reads up to version ${formatVersion}`,
+      { remedy: 'Open the log with the release that wrote it, or a newer one' },
     )
   }
   const gap = gapReasons[view.getUint32(108, true)]

@@ -62,8 +62,8 @@ function decodeHead(bytes: Uint8Array): Head | undefined {
   if (version > formatVersion) {
     throw new WalError(
       'WAL_NEWER_FORMAT',
-      `HEAD has format version ${version}; this release reads up to version ${formatVersion}. ` +
-        'Open it with the release that wrote it, or a newer one.',
+      `HEAD has format version ${version}; this release reads up to version ${formatVersion}`,
+      { remedy: 'Open the log with the release that wrote it, or a newer one' },
     )
   }
   const [sequence, epoch] = [readUint64(view, 32), readUint64(view, 40)]
@@ -123,11 +123,13 @@ export class HeadFile {
   async refuseIfSuperseded(own: Head): Promise<void> {
     const head = await readHead(this.#disk, this.#layout)
     if (isSame(head, own)) return
-    const found = typeof head === 'object' ? `has epoch ${head.epoch}` : 'is missing or damaged'
-    throw new WalError(
-      'WAL_FENCED',
-      `another writer took over the log: this writer has epoch ${own.epoch}, and HEAD ${found}`,
-    )
+    const why =
+      typeof head === 'object'
+        ? `another process opened the log for writing: HEAD has its epoch ${head.epoch}`
+        : 'its HEAD file is missing or damaged'
+    throw new WalError('WAL_FENCED', `the writer of epoch ${own.epoch} stopped: ${why}`, {
+      remedy: 'Stop the other process, if there is one, and open the log again',
+    })
   }
 
   /** Fails with `WAL_FENCED` if another process has created a segment since `HEAD` was read. */
@@ -136,7 +138,8 @@ export class HeadFile {
     if (typeof head !== 'object' || (typeof seen === 'object' && isSame(head, seen))) return
     throw new WalError(
       'WAL_FENCED',
-      `while this process opened the log, another one created segment ${head.sequence} with epoch ${head.epoch}`,
+      `another process created segment ${head.sequence} with epoch ${head.epoch} while this process opened the log`,
+      { remedy: 'Stop one of the two processes, and open the log again' },
     )
   }
 

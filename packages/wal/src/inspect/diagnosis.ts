@@ -2,7 +2,7 @@ import { readCheckpoint } from '../checkpoint/checkpoint.js'
 import type { AcceptedLoss, Damage } from '../damage.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
-import { WalError } from '../errors.js'
+import { noLog } from '../errors.js'
 import { Place } from '../format/batch.js'
 import { type DecodedFileHeader, decodeFileHeader, logIdBytes } from '../format/file-header.js'
 import { Layout, segmentPath } from '../format/layout.js'
@@ -42,7 +42,7 @@ export async function diagnoseLog(
 ): Promise<Diagnosis> {
   const layout = new Layout(directory)
   const examination = await examineUntilStable(disk, layout, 'recovery')
-  if (examination.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
+  if (examination.fresh) throw noLog(directory)
   return new Diagnosis(disk, layout, examination)
 }
 

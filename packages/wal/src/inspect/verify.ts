@@ -1,7 +1,7 @@
 import type { Damage, HistoryDamage } from '../damage.js'
 import type { Disk } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
-import { WalError } from '../errors.js'
+import { noLog } from '../errors.js'
 import { Layout } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
 import type { BadCheckpoint, Gap, Segment } from '../recover/examination.js'
@@ -40,7 +40,7 @@ export async function verifyLog(
   { disk = nodeDisk }: { readonly disk?: Disk } = {},
 ): Promise<Verification> {
   const found = await examineUntilStable(disk, new Layout(directory), 'everything')
-  if (found.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
+  if (found.fresh) throw noLog(directory)
   return {
     logId: Buffer.from(found.logId ?? []).toString('hex'),
     epoch: found.highestEpoch,

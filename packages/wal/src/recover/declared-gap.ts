@@ -28,8 +28,11 @@ export function firstLsnBehindGap(
   if (why === undefined) return firstLsn
   throw new WalError(
     'WAL_NO_LSN',
-    `the clock shows ${timeOf(nowMs)}, ${why}: the next LSN cannot be computed from it. ` +
-      'Set the clock, or set options.restored.nextLsn to an LSN higher than any that may have been issued.',
+    `the next LSN cannot be computed from the clock: it shows ${timeOf(nowMs)}, ${why}`,
+    {
+      remedy:
+        'Set the clock, or choose an LSN in options.restored that is higher than any that may have been issued',
+    },
   )
 }
 

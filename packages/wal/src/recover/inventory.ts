@@ -138,8 +138,8 @@ async function readCheckpoints(
   return { good, bad }
 }
 
-const whatToName =
-  'Choose a directory that contains a log; a new log needs one that is empty or does not exist.'
+const remedy =
+  'Choose a directory that contains a log; a new log needs one that is empty or does not exist'
 
 /**
  * The names in the log's directory, or an empty list if it does not exist. Rejects a directory with
@@ -151,13 +151,14 @@ export async function listRoot(disk: Disk, layout: Layout): Promise<string[]> {
     entries = await listIfPresent(disk, layout.root)
   } catch (error) {
     if (systemCode(error) !== 'ENOTDIR') throw error
-    throw new WalError('WAL_NOT_A_LOG', `${layout.root} is not a directory. ${whatToName}`)
+    throw new WalError('WAL_NOT_A_LOG', `${layout.root} is not a directory`, { remedy })
   }
   const foreign = entries.filter((name) => !isRootName(name)).sort()[0]
   const isLog = entries.some((name) => name === 'HEAD' || name === 'wal')
   if (foreign === undefined || isLog) return entries
   throw new WalError(
     'WAL_NOT_A_LOG',
-    `${layout.root} is not a log: it has no HEAD but contains "${foreign}". ${whatToName}`,
+    `${layout.root} is not a log: it has no HEAD but contains "${foreign}"`,
+    { remedy },
   )
 }

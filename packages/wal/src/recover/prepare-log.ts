@@ -108,10 +108,9 @@ function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSett
         previous.offset === acceptLoss.offset,
     )
     if (isAcceptedAlready) return
-    throw new WalError(
-      'WAL_BAD_OPTION',
-      'options.acceptLoss is set, but the log is not damaged. Open it without the option.',
-    )
+    throw new WalError('WAL_BAD_OPTION', 'options.acceptLoss is set, but the log is not damaged', {
+      remedy: 'Open it without the option',
+    })
   }
   if (acceptLoss === undefined) throw new WalDamageError(damage)
   const { acceptable } = damage
@@ -120,9 +119,12 @@ function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSett
   }
   throw new WalError(
     'WAL_BAD_OPTION',
-    `options.acceptLoss names segment ${acceptLoss.segment}, byte ${acceptLoss.offset}, but the damage ` +
-      `that can be accepted starts at segment ${acceptable?.segment}, byte ${acceptable?.offset}`,
-    { cause: new WalDamageError(damage) },
+    `options.acceptLoss is segment ${acceptLoss.segment}, byte ${acceptLoss.offset}, but the damage starts at ` +
+      `segment ${acceptable?.segment}, byte ${acceptable?.offset}`,
+    {
+      remedy: 'Name that place to give up everything after it',
+      cause: new WalDamageError(damage),
+    },
   )
 }
 
@@ -134,7 +136,8 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
   if (asked !== undefined && asked <= highestLsn) {
     throw new WalError(
       'WAL_BAD_OPTION',
-      `options.restored.nextLsn is ${asked}; it must be higher than LSN ${highestLsn}, the last one known here`,
+      `the log cannot continue at LSN ${asked}, because every LSN up to ${highestLsn} may have been issued`,
+      { remedy: 'Choose a higher LSN in options.restored' },
     )
   }
   const nowMs = clock.now()
@@ -227,8 +230,9 @@ async function refuseChange(
   if (end.offset === found.offset && end.chain === found.chain) return
   throw new WalError(
     'WAL_FAILED',
-    `${layout.segment(name)} ended at LSN ${found.lastLsn} when it was read, but at LSN ` +
-      `${end.lastLsn} when it was rewritten: a failed write was only in memory. Open the log again.`,
+    `${layout.segment(name)} lost records while the log was opened: it ended at LSN ${found.lastLsn}, and now ends ` +
+      `at LSN ${end.lastLsn}, because the end was only in memory and never reached the disk`,
+    { remedy: 'Check the disk, and open the log again' },
   )
 }
 

@@ -127,6 +127,7 @@ export function checkedStart(asked: Lsn | undefined, checkpointLsn: Lsn, firstLs
 export function removedError(asked: Lsn, first: Lsn): WalError {
   return new WalError(
     'WAL_FORGOTTEN',
-    `LSN ${asked} has been removed by truncation; the first remaining record is LSN ${first}`,
+    `LSN ${asked} was removed by a truncation; the first remaining record is LSN ${first}`,
+    { remedy: `Read from LSN ${first} on, after a checkpoint that covers the records before it` },
   )
 }

@@ -30,22 +30,23 @@ export function refuseMalformed(
   if (Number.isNaN(bytes)) {
     return new WalError(
       'WAL_BAD_RECORD',
-      'a record must be a Uint8Array; append takes one, or an array of them',
+      'a record is not a Uint8Array; append takes one Uint8Array, or an array of them',
     )
   }
   const count = isBytes(records) ? 1 : records.length
-  if (count === 0) return new WalError('WAL_EMPTY_APPEND', 'an append needs at least one record')
+  if (count === 0)
+    return new WalError('WAL_EMPTY_APPEND', 'the append has no record; it needs at least one')
   if (bytes <= limits.appendBytesMax) return undefined
   if (count === 1) {
     return new WalError(
       'WAL_RECORD_TOO_LARGE',
-      `the record has ${bytes - recordHeaderBytes} bytes; the maximum is ${limits.recordBytesMax}. ` +
-        'Raise appendBytesMax to allow more.',
+      `the record has ${bytes - recordHeaderBytes} bytes; the maximum is ${limits.recordBytesMax}`,
+      { remedy: 'Raise options.appendBytesMax to allow more' },
     )
   }
   return new WalError(
     'WAL_APPEND_TOO_LARGE',
-    `${count} records take ${bytes} bytes; the maximum for one append is ${limits.appendBytesMax}. ` +
-      'Append them in several calls, or raise appendBytesMax.',
+    `${count} records take ${bytes} bytes; the maximum for one append is ${limits.appendBytesMax}`,
+    { remedy: 'Append them in several calls, or raise options.appendBytesMax' },
   )
 }

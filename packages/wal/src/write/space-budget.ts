@@ -48,13 +48,13 @@ export class SpaceBudget {
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
       throw new WalError(
         'WAL_BAD_OPTION',
-        `the claim's size is ${bytes}; it must be a non-negative integer`,
+        `the number of bytes to claim is ${bytes}; it must be a whole number from 0`,
       )
     }
     if (shareKeptBack[urgency] === undefined) {
       throw new WalError(
         'WAL_BAD_OPTION',
-        `"${urgency}" is not an urgency; use low, normal or high`,
+        `the urgency of the claim is "${urgency}"; it must be low, normal or high`,
       )
     }
     const refusal = this.refusal(bytes, urgency)
@@ -83,7 +83,8 @@ export class SpaceBudget {
     return new WalError(
       'WAL_NO_SPACE',
       `the disk is full: the last segment has ${left} bytes left, of which ${Math.min(left, keptBack)} ` +
-        'are kept for more urgent records. Free some disk space; the log then continues by itself.',
+        'are kept for more urgent records',
+      { remedy: 'Free some disk space; the log then continues by itself' },
     )
   }
 }

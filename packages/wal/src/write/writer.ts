@@ -215,7 +215,7 @@ export class Writer {
     if (firstLsn !== this.#nextLsn || firstLsn + count - 1 > lsnMax) {
       return new WalError(
         'WAL_LSN_MISMATCH',
-        `the append starts at LSN ${firstLsn}, but the next LSN is ${this.#nextLsn}`,
+        `the append starts at LSN ${firstLsn}, but the next LSN is ${this.#nextLsn}; read nextLsn before each append`,
       )
     }
     const isClaimed = claim !== undefined && this.#budget.spend(claim) && claim.bytes >= bytes
