@@ -11,6 +11,7 @@ export {
 export { explainRemembered } from './explanation/explain-task.js'
 export { entriesOf } from './follow/entry.js'
 export { type Replayable, readState, replayOnto, skipGap } from './follow/replay.js'
+export { omitUndefined } from './omit-undefined.js'
 export {
   type AttemptEnd,
   AttemptTracker,

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@tenure/history/internal'
 import type {
   Answer,
   Facts,
@@ -48,19 +49,14 @@ export function answerQuery(request: StateQuery, sources: QuerySources): Answer 
     case 'workers':
       return workers(request, sources)
     case 'stats':
-      return { kind: 'stats', id, stats: known(stats(sources)) }
+      return { kind: 'stats', id, stats: omitUndefined(stats(sources)) }
     case 'why': {
       const facts = why(request.taskId, sources)
       return facts === undefined
         ? rejected(id, 'UNKNOWN_TASK')
-        : { kind: 'why', id, why: known(facts) }
+        : { kind: 'why', id, why: omitUndefined(facts) }
     }
   }
-}
-
-/** Drops undefined fields, which would be encoded as nil. */
-function known(facts: Facts): Facts {
-  return Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined))
 }
 
 function list({ id, state, queue, fromTaskId, limit }: List, sources: QuerySources): Answer {
