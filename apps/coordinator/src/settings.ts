@@ -75,7 +75,7 @@ const listening = {
   }),
   httpHost: setting(text('address'), {
     fallback: '127.0.0.1',
-    help: 'Address for /metrics, /healthz and /readyz, which require no token.',
+    help: 'Address for /metrics, /healthz and /readyz, which require no token. An address other than loopback requires --insecure.',
   }),
   httpPort: setting(portOrOff(), {
     fallback: 7412,

@@ -340,7 +340,9 @@ t.test('the help lists every setting with its variable and default, in 100 colum
       return text.startsWith(`${flagOf(name)} `) || text.startsWith(`${flagOf(name)}\n`)
     })
     if (fallback === undefined || fallback === false) continue
-    t.ok(entry?.replace(/\s+/g, ' ').includes(`(default ${kind.format(fallback)})`), flagOf(name))
+    const isText = typeof fallback === 'string' && kind.choices === undefined
+    const shown = isText ? `"${fallback}"` : kind.format(fallback)
+    t.ok(entry?.replace(/\s+/g, ' ').includes(`(default ${shown})`), flagOf(name))
   }
   for (const action of ['help, -h', 'version, -V, -v', 'print-config'])
     t.match(help, new RegExp(`^  --${action} +Show `, 'm'))

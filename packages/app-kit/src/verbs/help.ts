@@ -1,3 +1,4 @@
+import type { Kind } from '../settings/kinds.js'
 import {
   acceptsSource,
   argumentOf,
@@ -6,7 +7,6 @@ import {
   type Setting,
   variableOf,
 } from '../settings/settings.js'
-
 import type { Command, Example } from './command.js'
 import { type Action, actions, shortFlags } from './command-line.js'
 
@@ -67,10 +67,16 @@ function describe(name: string, setting: Setting<unknown>): Row {
   const hasDefault = fallback !== undefined && fallback !== false
   const hasVariable = acceptsSource(setting, 'flag') && acceptsSource(setting, 'environment')
   const facts = [
-    ...(hasDefault ? [`(default ${kind.format(fallback)})`] : []),
+    ...(hasDefault ? [`(default ${shownDefault(kind, fallback)})`] : []),
     ...(hasVariable ? [`[${variableOf(name)}]`] : []),
   ]
   return [headOf(name, setting), [phrase(help), ...facts].join(' ')]
+}
+
+/** Quotes free text: the queue "default" is not a keyword. */
+function shownDefault(kind: Kind<unknown>, fallback: unknown): string {
+  const shown = kind.format(fallback)
+  return typeof fallback === 'string' && kind.choices === undefined ? `"${shown}"` : shown
 }
 
 function headOf(name: string, setting: Setting<unknown>): string {

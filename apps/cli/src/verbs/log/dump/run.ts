@@ -3,7 +3,6 @@ import { type RecordType, transitions } from '@tenure/state-machine'
 import { flag } from '../../../command-line.js'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
 import { logPosition } from '../../../log/position.js'
-import { outputSettings } from '../../../terminal/json.js'
 import type { FilterOptions } from './filter.js'
 import { dumpRecords } from './records.js'
 
@@ -45,7 +44,10 @@ export const dump = defineVerb({
       type: flag(listOf(recordType), { help: `Only records of these types: ${types.join(', ')}.` }),
     },
     Output: {
-      ...outputSettings.Output,
+      json: flag(yesOrNo(), {
+        fallback: false,
+        help: 'Has no effect: this command always prints JSON, one record per line, with bytes as base64.',
+      }),
       text: flag(yesOrNo(), {
         fallback: false,
         help: 'Print payloads and results that are text as payloadText and resultText instead of base64.',

@@ -10,7 +10,7 @@ import { readStatistics } from './statistics.js'
 
 export const stat = defineVerb({
   summary:
-    'Count the contents of a log: records by type, openings, segments, checkpoints, gaps and tasks by state. Reads the whole log.',
+    'Count the contents of a log: records by type, segments, checkpoints and tasks by state. Lists the openings, one for each time that a coordinator opened the log, and the gaps, which are LSNs that were skipped on purpose after a restore or an accepted loss. Reads the whole log.',
   examples: [
     { line: 'tenure log stat tenure-data', help: 'Show the size and the contents of a log.' },
   ],

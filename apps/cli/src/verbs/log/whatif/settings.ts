@@ -46,7 +46,7 @@ export const whatIfSettings = {
     }),
     heartbeatShare: flag(share(0.5), {
       fallback: 1 / 3,
-      help: 'Heartbeat interval as a share of the lease duration, both recorded and simulated.',
+      help: 'Heartbeat interval divided by the lease duration, assumed for the recorded and for the simulated leases: the log does not contain the interval.',
     }),
   },
   Output: {
