@@ -39,8 +39,11 @@ export function startupExitCode(error: unknown): ExitCode {
 /** Rewrites an error for users of this binary: flags instead of option names, and what to do. */
 export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof CoordinatorError && error.code === 'COORDINATOR_EXPOSED') {
-    return `${error.message} (${exposedHelp})`
+  if (error instanceof CoordinatorError && error.option !== undefined) {
+    const { option } = error
+    const { values, origins } = configuration
+    const what = `${origins.get(option)} is ${values[option]}, which is reachable from other machines`
+    return `${what}. ${exposedRemedies[option]}, or ${flagOf('insecure')} if this network is trusted.`
   }
   if (error instanceof WalError && error.code === 'WAL_READ_ONLY') {
     return `${error.problem}. Make it writable for this user, or choose another directory with ${flagOf('dataDir')}.`
@@ -68,7 +71,9 @@ export function describe(error: unknown): {
   }
 }
 
-const exposedHelp =
-  `TLS: ${flagOf('tlsCert')} and ${flagOf('tlsKey')}; ` +
-  `tokens: ${variableOf('token')}, ${flagOf('tokenFile')} or ${flagOf('tokensFile')}; ` +
-  `or ${flagOf('insecure')}`
+const exposedRemedies = {
+  host:
+    `Set TLS (${flagOf('tlsCert')} and ${flagOf('tlsKey')}) and ` +
+    `tokens (${variableOf('token')}, ${flagOf('tokenFile')} or ${flagOf('tokensFile')})`,
+  httpHost: `This port has neither TLS nor tokens; set ${flagOf('httpPort')} off`,
+} as const

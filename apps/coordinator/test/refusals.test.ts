@@ -159,7 +159,7 @@ t.test('beyond loopback it listens only with TLS and tokens, or with --insecure'
   t.equal(code, 2)
   t.match(
     stderr,
-    /^tenure-coordinator: host 0\.0\.0\.0 is reachable .*--tls-cert.*TENURE_TOKEN.*--insecure/,
+    /^tenure-coordinator: --host is 0\.0\.0\.0, which is reachable .*--tls-cert.*TENURE_TOKEN.*--insecure/,
   )
   const tls = ['--tls-cert', fixture('tls.crt'), '--tls-key', fixture('tls.key')]
   t.match(await runToEnd(t, [...args, ...tls]), { code: 2 }, 'without a token')

@@ -354,9 +354,9 @@ t.test('a bad option of any type is rejected with its path', async (t) => {
     ],
     [
       { tokens: [{ token: 'x', roles: ['boss'] }] },
-      /tokens\[0\]\.roles is something else; .* produce, work, admin/,
+      /tokens\[0\]\.roles is invalid; .* produce, work, admin/,
     ],
-    [{ tokens: [{ token: 'x' }] }, /tokens\[0\]\.roles is something else/],
+    [{ tokens: [{ token: 'x' }] }, /tokens\[0\]\.roles is invalid/],
   ]
   for (const [options, message] of bad) {
     await t.rejects(

@@ -194,7 +194,10 @@ export function resolveOptions(options: CoordinatorOptions): Settings {
  * that it cannot read, repeatedly, until the task counts as poison.
  */
 export function checkFrameLimit({ frameBytesMax }: ServerLimits, largestKept: number): void {
-  checkAtLeast('limits.frameBytesMax', frameBytesMax, largestKept + taskOverheadBytes)
+  const least = largestKept + taskOverheadBytes
+  if (frameBytesMax >= least) return
+  const expected = `at least ${least}, because the log contains a task with ${largestKept} bytes of data`
+  throw check.refusal('limits.frameBytesMax', describe(frameBytesMax), expected)
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
@@ -230,10 +233,9 @@ function checkAtLeast(path: string, bytes: number, least: number): void {
     throw check.refusal(path, describe(bytes), `at least ${least}, ${minimumReason}`)
 }
 
-const minimumReason =
-  "to fit the largest payload or result, including those in the log, and the task's other data"
+const minimumReason = "to fit the largest allowed payload or result and the task's other data"
 
-function checkExposure(path: string, host: string, isAllowed: boolean): void {
+function checkExposure(path: 'host' | 'httpHost', host: string, isAllowed: boolean): void {
   if (isAllowed || isLoopback(host)) return
   const remedy =
     path === 'host'
@@ -241,7 +243,8 @@ function checkExposure(path: string, host: string, isAllowed: boolean): void {
       : 'this port has neither TLS nor tokens, so set insecure if this network is trusted'
   throw new CoordinatorError(
     'COORDINATOR_EXPOSED',
-    `${path} ${host} is reachable from other machines; ${remedy}`,
+    `${path} is ${host}, which is reachable from other machines; ${remedy}`,
+    { option: path },
   )
 }
 
@@ -289,7 +292,11 @@ function checkTokens(tokens: readonly Token[]): void {
     const areRoles = Array.isArray(given) && given.every((role: Role) => roles.includes(role))
     if (areRoles && given.length > 0) continue
     // Does not show the value: if the fields were swapped, it is the token.
-    throw check.refusal(`${path}.roles`, 'something else', `a list of ${roles.join(', ')}`)
+    throw check.refusal(
+      `${path}.roles`,
+      'invalid',
+      `a list with one or more of ${roles.join(', ')}`,
+    )
   }
 }
 
