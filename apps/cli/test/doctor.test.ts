@@ -205,11 +205,11 @@ t.test('doctor requires --next-lsn if the clock is behind the log', async (t) =>
   t.match(alone, { code: 2, stderr: /--next-lsn requires --accept-loss/ })
   t.match(await log(accept), {
     code: 2,
-    stderr: /the log was written at .*, or set --next-lsn/,
+    stderr: /the log was written at .*. Set the clock, or choose an LSN with --next-lsn/,
   })
   t.match(await log([...accept, '--next-lsn', '1']), {
     code: 2,
-    stderr: /--next-lsn is 1; it must/,
+    stderr: /cannot continue at LSN 1, .* Choose a higher LSN with --next-lsn/,
   })
   const done = await log([...accept, '--next-lsn', '9000000000', '--json'])
   t.match(JSON.parse(done.stdout), { nextLsn: 9_000_000_000 })

@@ -91,7 +91,7 @@ t.test('a question that a log cannot answer is one line', async (t) => {
     [
       ['stats', '--log', removed, '--at', '3'],
       2,
-      /^tenure: the state at LSN 3 is unknown: .*; choose a later moment\n$/,
+      /^tenure: the state at LSN 3 is unknown: .*\. Choose a later moment; tenure log doctor .*\n$/,
     ],
     [['list', '--at', '3'], 2, /^tenure list: --at requires a log; set --log\n$/],
     [['get', `${log}#1`, '--log', log], 2, /^tenure get: two logs are given, .*\n$/],

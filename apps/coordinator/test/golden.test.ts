@@ -69,7 +69,7 @@ for (const [name, { headers, headerBytes }] of Object.entries(newerFiles)) {
     const { code, stdout, stderr } = await runOn(t, dataDir)
     t.equal(code, 3)
     t.match(stdout + stderr, /WAL_NEWER_FORMAT/)
-    t.match(stdout + stderr, /has format version 2; .* Open it with the release that wrote it/)
+    t.match(stdout + stderr, /has format version 2; .* Open the log with the release that wrote it/)
     t.same(filesIn(dataDir), before)
   })
 }
@@ -98,7 +98,8 @@ t.test('a newer record is rejected and kept', async (t) => {
   const log = await openLog(dataDir)
   await log.append(log.nextLsn, newer(encodeRecord({ type: 'TasksForgotten', at: 1, through: 1 })))
   await log.close()
-  const words = /the record has version 2; this release reads version 1\. Use a newer release/
+  const words =
+    /the record has version 2; this release reads version 1\. Use the release that wrote it/
   await checkRefused(t, dataDir, 'HISTORY_UNREADABLE_RECORD', words)
 })
 

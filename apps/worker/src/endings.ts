@@ -18,7 +18,7 @@ export function startupExitCode(error: unknown): number {
 /** Describes the error to the operator: names flags and variables instead of options. */
 export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
-  const message = withSettingNames(error.message.replace(/^WorkerError: /, ''), configuration)
+  const message = withSettingNames(error.message, configuration)
   return isUnauthorized(error) ? `${message} (${tokenHelp})` : message
 }
 

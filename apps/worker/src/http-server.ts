@@ -28,7 +28,8 @@ export async function serveHttp(
     return await openHttpPort({ ...options, pages })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    const hint = 'is a worker already running? If not, choose another --http-port, or off'
-    throw new CannotListen(`http: ${why}; ${hint}`, { cause })
+    const remedy =
+      'If another program uses this port, stop it, or set --http-port to another port or off.'
+    throw new CannotListen(`cannot listen for HTTP requests: ${why}. ${remedy}`, { cause })
   }
 }

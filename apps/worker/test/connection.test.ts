@@ -100,7 +100,7 @@ t.test('a taken HTTP port ends the worker with exit code 1 and a hint', async (t
     level: 'fatal',
     code: 'WORKER_CANNOT_LISTEN',
     stack: undefined,
-    msg: /EADDRINUSE.*--http-port, or off$/,
+    msg: /EADDRINUSE.*--http-port to another port or off\.$/,
   })
   t.match(await worker.exited, { code: 1, stderr: '' })
 })

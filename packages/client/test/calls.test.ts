@@ -713,7 +713,7 @@ t.test(
     }
     const wrong: [object, RegExp][] = [
       [{ timeout: 5 }, /^(options|submission|call)\.timeout is not an option/],
-      [{ signal: new AbortController() }, /^signal is something else/],
+      [{ signal: new AbortController() }, /^signal is an object; it must be an AbortSignal/],
     ]
     for (const [name, call] of Object.entries(calls)) {
       for (const [options, message] of wrong) {

@@ -17,7 +17,7 @@ import { type CoordinatorObserver, coordinatorHooks } from './core/coordinator-p
 import { recover } from './core/recovery.js'
 import { DecisionTime } from './decide/decision-time.js'
 import { WorkerRegistry } from './decide/worker-registry.js'
-import { CoordinatorError } from './errors.js'
+import { cannotListen } from './errors.js'
 import type { HistoryReader } from './history/history-page.js'
 import { HistoryThread } from './history/history-thread.js'
 import { Lifetime } from './lifetime.js'
@@ -246,10 +246,7 @@ async function listen(
     lifetime.defer(closeOnce)
     return { port: listener.port, close: closeOnce }
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
-    const hint = isTaken ? '; if no coordinator is running already, choose another port' : ''
-    throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', `${why}${hint}`, { cause })
+    throw cannotListen('clients and workers', 'port', cause)
   }
 }
 

@@ -366,7 +366,10 @@ t.test('closing ends the running read, and a second concurrent read throws', asy
   const { thread } = await create(t)
   const page = thread.read({ ...fromStart, taskId: 1 }, never)
   await t.rejects(thread.read({ ...fromStart, taskId: 1 }, never), /already/)
-  const rejected = t.rejects(page, { code: 'COORDINATOR_FAILED', message: /has ended/ })
+  const rejected = t.rejects(page, {
+    code: 'COORDINATOR_FAILED',
+    message: /coordinator stopped before the history was read/,
+  })
   await thread.close()
   await rejected
 })

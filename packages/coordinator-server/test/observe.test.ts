@@ -284,7 +284,7 @@ t.test('a port that is taken is a clear error', async (t) => {
   t.teardown(() => first.close())
   await t.rejects(serveHttp({ host: '127.0.0.1', port: first.port, metrics, health }), {
     code: 'COORDINATOR_CANNOT_LISTEN',
-    message: /EADDRINUSE.*another httpPort/,
+    message: /EADDRINUSE.*set httpPort to another port/,
   })
 })
 

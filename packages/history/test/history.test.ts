@@ -162,7 +162,10 @@ t.test('a checkpoint that was removed meanwhile is ignored', async (t) => {
   const left = await new History(gone(2)).oldestState()
   t.equal(hashState(left!), hashOf(book.entries.slice(0, 5)), 'the oldest remaining one')
   const only = withBadCheckpoint(sourceOf(book, { checkpoints: [2], firstLsn: 2 }), 2, 'ENOENT')
-  const overtaken = { code: 'WAL_FORGOTTEN', message: /before LSN 2 .* have been removed/ }
+  const overtaken = {
+    code: 'WAL_FORGOTTEN',
+    message: /before LSN 2 .* were removed while they were read/,
+  }
   await t.rejects(new History(only).oldestState(), overtaken)
   await t.rejects(new History(only).stateAt(), overtaken, 'the caller must open the log again')
   const failing = new History(withBadCheckpoint(source, 2, 'EIO'))

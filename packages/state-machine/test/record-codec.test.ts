@@ -135,7 +135,10 @@ t.test('the error says why bytes are not a record', (t) => {
     cannot('unexpected data at byte 5'),
   )
   t.equal(error('text' as never).message, cannot('the input is not a Uint8Array'))
-  t.equal(error(pack([recordVersion, 10, 1])).message, 'the record has the unknown type 10')
+  t.equal(
+    error(pack([recordVersion, 10, 1])).message,
+    'the record has the unknown type 10. Use the release that wrote it, or a newer one',
+  )
   t.equal(error(pack([recordVersion, 9, 1])).message, cannot('type 9 has 4 fields, not 3'))
   t.end()
 })

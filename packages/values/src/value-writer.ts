@@ -60,7 +60,7 @@ export class ValueWriter {
     const { length } = value
     if (length < 0x20 && this.#shortAscii(value)) return
     if (!value.isWellFormed())
-      throw new TypeError('a string with a lone surrogate has no UTF-8 encoding')
+      throw new TypeError('a string contains a lone surrogate; use well-formed Unicode')
     const bytes = Buffer.byteLength(value)
     this.#reserve(headBytesMax + bytes)
     if (bytes < 0x20) this.#piece[this.#at++] = 0xa0 | bytes

@@ -309,7 +309,8 @@ export class Worker {
 
   #setMode(mode: WorkerMode): void {
     if (!transitions[this.#mode].includes(mode)) {
-      throw new Error(`a worker cannot go from ${this.#mode} to ${mode}`)
+      const expected = transitions[this.#mode].join(' or ') || 'no other mode'
+      throw new Error(`the worker is ${this.#mode} and cannot become ${mode}; expected ${expected}`)
     }
     this.#mode = mode
     this.#observer.modeChanged?.(mode)

@@ -55,7 +55,7 @@ t.test('guard', async (t) => {
         try {
           checkStructure(bytes, limits)
         } catch (error) {
-          if (!/bytes after/.test(String(error))) throw error
+          if (!/bytes follow the value/.test(String(error))) throw error
         }
       },
     })

@@ -92,12 +92,13 @@ const sentences: Readonly<Record<string, Sentence | undefined>> = {
       ? `${directory} does not contain a log; use the --data-dir of a coordinator`
       : `directory ${directory} does not exist; use the --data-dir of a coordinator`,
   WAL_NEWER_FORMAT: newer,
-  STATE_UNKNOWN_RECORD: newer,
+  STATE_UNKNOWN_RECORD: (problem) => problem,
   HISTORY_UNREADABLE_RECORD: (problem, directory) => `${problem}. ${seeDoctor(directory)}`,
   HISTORY_UNDECLARED_GAP: (problem, directory) => `${problem}. ${seeDoctor(directory)}`,
   STATE_INVARIANT_VIOLATION: (problem, directory) =>
     `a record breaks a rule: ${problem}. ${seeDoctor(directory)}`,
-  HISTORY_REMOVED: (problem) => `${problem}; choose a later moment`,
+  HISTORY_REMOVED: (problem, directory) =>
+    `${problem}. Choose a later moment; ${seeDoctor(directory)}`,
   HISTORY_NOT_YET: (problem) => `${problem}; choose an earlier moment`,
   WAL_FORGOTTEN: (problem) =>
     `${problem}. The coordinator has just removed these records; run the command again`,

@@ -210,7 +210,7 @@ export function readSummary(facts: Facts): TaskSummary {
 export function readTask(facts: Facts): Task {
   const task = checked(facts, taskFields)
   if (Array.isArray(task.attempts)) return task as unknown as Task
-  throw new TenureError('CLIENT_PROTOCOL', 'the task has no list of attempts')
+  throw wrongField('attempts', task.attempts, 'list')
 }
 
 export function readWorker(facts: Facts): WorkerInfo {
@@ -234,12 +234,15 @@ type FieldKinds = { readonly [name: string]: 'number' | 'string' }
 function checked(facts: Facts, kinds: FieldKinds): Facts {
   for (const [name, kind] of Object.entries(kinds)) {
     if (typeof facts[name] === kind) continue
-    throw new TenureError(
-      'CLIENT_PROTOCOL',
-      `the field ${name} is a ${typeof facts[name]}; expected a ${kind}`,
-    )
+    throw wrongField(name, facts[name], kind)
   }
   return copy(facts) as Facts
+}
+
+function wrongField(name: string, got: unknown, expected: string): TenureError {
+  const shown = got === undefined ? 'missing' : `a ${typeof got}`
+  const message = `the answer is invalid: its field ${name} is ${shown}; it must be a ${expected}`
+  return new TenureError('CLIENT_PROTOCOL', message)
 }
 
 function copy(value: unknown): unknown {

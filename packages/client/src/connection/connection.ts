@@ -149,7 +149,9 @@ export class Connection {
     } else if (answer.kind === 'rejected') {
       this.end(new RejectedError(answer))
     } else {
-      this.end(new TenureError('CLIENT_PROTOCOL', `received ${answer.kind} with the id 0`))
+      const peer = formatEndpoint(this.#target)
+      const message = `${peer} sent ${answer.kind} with the id 0; only a rejection may have this id`
+      this.end(new TenureError('CLIENT_PROTOCOL', message))
     }
   }
 

@@ -1,3 +1,4 @@
+import { describe } from '@tenure/options'
 import type { Clock, Timer } from '@tenure/seams'
 import { check } from '../errors.js'
 import type { Aborts } from './aborts.js'
@@ -24,7 +25,7 @@ export function checkLimit({ signal, timeoutMs }: CallOptions): void {
 function checkSignal(value: unknown): void {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
   if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return
-  throw check.refusal('signal', 'something else', 'an AbortSignal')
+  throw check.refusal('signal', describe(value), 'an AbortSignal')
 }
 
 /** Calls back once, on timeout or when the signal aborts. */

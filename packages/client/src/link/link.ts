@@ -192,7 +192,7 @@ export class Link {
   #onAnswered(answer: Answer): void {
     const { known, request } = this.#table.answered(answer.id)
     if (!known) {
-      const message = `${answer.kind} answers request ${answer.id}, which was never sent`
+      const message = `the coordinator answered request ${answer.id} with ${answer.kind}, but this request was never sent`
       this.#dialer.open?.end(new TenureError('CLIENT_PROTOCOL', message))
       return
     }
@@ -255,11 +255,8 @@ function encode(request: NewRequest, id: number): Uint8Array {
     return encodeRequest(request, id)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw check.refusal(
-      'a text of the request',
-      'not encodable',
-      `valid Unicode (${error.message})`,
-    )
+    const message = `the request cannot be encoded: ${error.message}`
+    throw new TenureError('CLIENT_BAD_ARGUMENT', message, { cause: error })
   }
 }
 

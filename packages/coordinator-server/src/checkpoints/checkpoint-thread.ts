@@ -143,7 +143,8 @@ function throwAborted(): never {
 }
 
 function aborted(): CoordinatorError {
-  return new CoordinatorError('COORDINATOR_FAILED', 'the checkpoint was aborted')
+  const message = 'the checkpoint thread ended before the checkpoint was complete; try again'
+  return new CoordinatorError('COORDINATOR_FAILED', message)
 }
 
 /** A thread that waits for a core this share of the time would never finish. */

@@ -198,7 +198,7 @@ export class Checkpointer {
   }
 
   #refuseIfStopping(): void {
-    if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', aborted)
+    if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', stopping)
   }
 
   #reportFailure(error: unknown): void {
@@ -222,7 +222,7 @@ const minDueMs = 5
 /** Above this share, a running checkpoint is urgent regardless of the forecast. */
 const urgentShare = 7 / 8
 
-const aborted = 'the checkpoint was aborted'
+const stopping = 'the coordinator makes no checkpoint while it stops; try again after the restart'
 
 /** Delay before the next attempt after a failure. */
 const retryDelayMs = 60_000

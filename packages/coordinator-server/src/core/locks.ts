@@ -15,7 +15,8 @@ export class Locks<Key, Waiter> {
   }
 
   lock(key: Key): void {
-    if (this.#waiters.has(key)) throw new Error(`${String(key)} is held already`)
+    if (this.#waiters.has(key))
+      throw new Error(`${String(key)} is locked already; wait until its decision is applied`)
     this.#waiters.set(key, undefined)
   }
 

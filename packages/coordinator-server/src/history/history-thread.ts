@@ -60,7 +60,9 @@ export class HistoryThread implements HistoryReader {
     this.#idle?.cancel()
     const worker = this.#worker
     this.#worker = undefined
-    this.#finish(new CoordinatorError('COORDINATOR_FAILED', 'the coordinator has ended'))
+    const why =
+      'the coordinator stopped before the history was read; try again after it has restarted'
+    this.#finish(new CoordinatorError('COORDINATOR_FAILED', why))
     await worker?.terminate()
   }
 
@@ -98,8 +100,8 @@ export class HistoryThread implements HistoryReader {
   #onThreadEnd(worker: Worker, error: unknown): void {
     if (worker !== this.#worker) return
     this.#worker = undefined
-    const end = 'the history thread has ended'
-    const why = error instanceof Error ? `${end}: ${error.message}` : end
+    const end = 'the thread that reads the history ended'
+    const why = error instanceof Error ? `${end}: ${error.message}` : `${end}; try again`
     this.#finish(new CoordinatorError('COORDINATOR_FAILED', why, { cause: error }))
   }
 

@@ -1,5 +1,5 @@
 import { type HttpPort, type HttpPortOptions, openHttpPort } from '@tenure/http-port'
-import { CoordinatorError } from '../errors.js'
+import { cannotListen } from '../errors.js'
 import type { Metrics } from './metrics.js'
 import type { Health } from './startup.js'
 
@@ -26,12 +26,7 @@ export async function serveHttp({
   try {
     return await openHttpPort({ ...options, pages })
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new CoordinatorError(
-      'COORDINATOR_CANNOT_LISTEN',
-      `http: ${why}; if no coordinator is running already, choose another httpPort`,
-      { cause },
-    )
+    throw cannotListen('HTTP requests', 'httpPort', cause)
   }
 }
 

@@ -111,7 +111,7 @@ class HistoryVerifier {
     }
     throw new HistoryError(
       'HISTORY_REMOVED',
-      `the records before LSN ${firstLsn} were removed, and no checkpoint with their state is left`,
+      `the log cannot be checked: the records before LSN ${firstLsn} were removed, and no readable checkpoint replaces them`,
     )
   }
 

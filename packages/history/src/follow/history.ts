@@ -150,12 +150,12 @@ export class History {
   #nothingLeft(wanted: string): Error {
     const before = `before LSN ${this.firstLsn}`
     if (this.#isOvertaken) {
-      const why = `the records ${before} and the checkpoints after them have been removed`
-      return new WalError('WAL_FORGOTTEN', why)
+      const why = `the records ${before} and the checkpoints after them were removed while they were read`
+      return new WalError('WAL_FORGOTTEN', why, { remedy: 'Open the history again' })
     }
     return new HistoryError(
       'HISTORY_REMOVED',
-      `the state at ${wanted} is unknown: the records ${before} were removed, and no earlier checkpoint is left`,
+      `the state at ${wanted} is unknown: the records ${before} were removed, and no checkpoint before that moment is left`,
     )
   }
 }

@@ -89,7 +89,7 @@ export function skipGap(state: State, gaps: readonly LsnRange[], nextLsn: number
     if (gap === undefined) {
       throw new HistoryError(
         'HISTORY_UNDECLARED_GAP',
-        `the log continues at LSN ${nextLsn} after LSN ${lastLsn} and declares no gap in between`,
+        `LSN ${lastLsn + 1} to ${nextLsn - 1} are missing, and the log declares no gap for them`,
       )
     }
     skipTo(state, Math.min(gap.lastLsn + 1, nextLsn))

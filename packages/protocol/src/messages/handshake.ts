@@ -73,11 +73,11 @@ export interface OtherVersion {
 
 export function decodeHello(body: Uint8Array): Hello | OtherVersion {
   const values = unpackMessage(body)
-  if (values[0] !== helloType) throw wrong('the first message must be a hello')
+  requireType('hello', values[0], helloType)
   const fields = new ListReader(values, 1)
   const version = passVersion(fields, undefined)
   if (version !== protocolVersion) return { otherVersion: version }
-  if (values.length !== 6) throw wrong(`hello has ${values.length} fields; it must have 6`)
+  requireLength('hello', values.length, 6)
   return passHello(fields, version)
 }
 
@@ -118,9 +118,8 @@ export function decodeWelcome(body: Uint8Array): Welcome | Refusal {
     const { reason, message } = answerLayouts.rejected.pass(fields, id)
     return { reason, message }
   }
-  if (values[0] !== welcomeType || values.length !== 7) {
-    throw wrong('the first answer must be a welcome')
-  }
+  requireType('welcome', values[0], welcomeType)
+  requireLength('welcome', values.length, 7)
   return passWelcome(fields)
 }
 
@@ -147,6 +146,15 @@ function readLimits(map: { readonly [name: string]: unknown }): Limits {
     pollsPerConnectionMax: read('pollsPerConnectionMax'),
     waitMsMax: read('waitMsMax'),
   }
+}
+
+function requireType(kind: string, found: unknown, type: number): void {
+  if (found === type) return
+  throw wrong(`the first message has type ${found}; it must be a ${kind} with type ${type}`)
+}
+
+function requireLength(kind: string, found: number, length: number): void {
+  if (found !== length) throw wrong(`${kind} has ${found} fields; it must have ${length}`)
 }
 
 function wrong(what: string): ProtocolError {

@@ -16,7 +16,9 @@ export interface StructureLimits {
 export function checkStructure(bytes: Uint8Array, limits: StructureLimits): void {
   const walk = new Walk(bytes, limits)
   const end = walk.value(0, 0)
-  if (end !== bytes.length) throw bad(`${bytes.length - end} bytes after the value`)
+  if (end !== bytes.length) {
+    throw bad(`${bytes.length - end} bytes follow the value; it must be the only one`)
+  }
 }
 
 class Walk {
@@ -32,7 +34,7 @@ class Walk {
   /** Checks the value at `at` and returns the offset after it. */
   value(at: number, depth: number): number {
     if (++this.#values > this.#limits.valuesMax)
-      throw bad(`more than ${this.#limits.valuesMax} values`)
+      throw bad(`it has more than ${this.#limits.valuesMax} values`)
     const head = this.#byte(at)
     if (head <= 0x7f || head >= 0xe0) return at + 1
     if (head <= 0x8f) return this.#map(at + 1, head & 0x0f, depth)
@@ -78,7 +80,7 @@ class Walk {
       case 0xdf:
         return this.#map(at + 5, this.#length(at + 1, 4), depth)
       default:
-        throw bad(`unsupported value type 0x${head.toString(16)}`)
+        throw bad(`it has a value of the unsupported type 0x${head.toString(16)}`)
     }
   }
 
@@ -102,9 +104,11 @@ class Walk {
 
   #checkContainer(at: number, values: number, depth: number): void {
     if (depth >= this.#limits.depthMax)
-      throw bad(`more than ${this.#limits.depthMax} nested levels`)
+      throw bad(`it nests more than ${this.#limits.depthMax} levels`)
     if (values > this.#bytes.length - at)
-      throw bad('a container is larger than the remaining bytes')
+      throw bad(
+        `a list or map announces ${values} values, but only ${this.#bytes.length - at} bytes follow`,
+      )
   }
 
   #isText(at: number): boolean {
@@ -129,12 +133,12 @@ class Walk {
   }
 
   #skip(at: number, length: number): number {
-    if (length > this.#bytes.length - at) throw bad('it is truncated')
+    if (length > this.#bytes.length - at) throw bad('it ends in the middle of a value')
     return at + length
   }
 
   #byte(at: number): number {
-    if (at >= this.#bytes.length) throw bad('it is truncated')
+    if (at >= this.#bytes.length) throw bad('it ends in the middle of a value')
     return this.#bytes[at]!
   }
 }

@@ -30,7 +30,7 @@ export function unpackMessage(body: Uint8Array): readonly unknown[] {
   if (!Array.isArray(values) || typeof values[0] !== 'number') {
     throw new ProtocolError(
       'PROTOCOL_BAD_MESSAGE',
-      'malformed message: it is not a list that begins with a type',
+      'malformed message: it must be a list whose first value is the number of a message type',
     )
   }
   return values
@@ -54,7 +54,7 @@ function requirePlain(value: unknown, isStrict: boolean): void {
   switch (typeof value) {
     case 'string':
       if (value.isWellFormed()) return
-      throw new TypeError('a string with a lone surrogate has no UTF-8 encoding')
+      throw new TypeError('a string contains a lone surrogate; use well-formed Unicode')
     case 'number':
       if (isStrict) requireWhole(value)
       return
@@ -65,7 +65,7 @@ function requirePlain(value: unknown, isStrict: boolean): void {
       requirePlainObject(value, isStrict)
       return
     default:
-      throw new TypeError(`a ${typeof value} cannot be part of a message`)
+      throw notAllowed(typeof value)
   }
 }
 
@@ -77,10 +77,15 @@ function requirePlainObject(value: object | null, isStrict: boolean): void {
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new TypeError(`a ${value.constructor.name} cannot be part of a message`)
+    throw notAllowed(value.constructor.name)
   }
   for (const [key, own] of Object.entries(value)) {
     requirePlain(key, isStrict)
     requirePlain(own, isStrict)
   }
+}
+
+function notAllowed(type: string): TypeError {
+  const allowed = 'null, booleans, numbers, strings, bytes, lists and plain objects'
+  return new TypeError(`a message contains a ${type}; it may contain only ${allowed}`)
 }

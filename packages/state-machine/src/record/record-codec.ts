@@ -145,12 +145,15 @@ function readType(): number {
   if (version !== recordVersion) {
     throw new StateMachineError(
       'STATE_UNKNOWN_RECORD',
-      `the record has version ${version}; this release reads version ${recordVersion}. Use a newer release`,
+      `the record has version ${version}; this release reads version ${recordVersion}. ${newerRelease}`,
     )
   }
   const type = reader.whole()
   if (type < 1 || type >= lengths.length) {
-    throw new StateMachineError('STATE_UNKNOWN_RECORD', `the record has the unknown type ${type}`)
+    throw new StateMachineError(
+      'STATE_UNKNOWN_RECORD',
+      `the record has the unknown type ${type}. ${newerRelease}`,
+    )
   }
   if (length !== lengths[type]) {
     throw new Unreadable(`type ${type} has ${lengths[type]} fields, not ${length}`)
@@ -246,3 +249,5 @@ function readTaskFailed(at: number): TaskFailed {
 }
 
 type Building<T> = { -readonly [K in keyof T]: T[K] }
+
+const newerRelease = 'Use the release that wrote it, or a newer one'

@@ -55,7 +55,8 @@ class HandlerHost {
       await this.#loading
       this.#port.post({ kind: 'ready' })
     } catch (error) {
-      this.#port.post({ kind: 'unusable', reason: describeThrown(error).reason })
+      const reason = error instanceof WorkerError ? error.message : describeThrown(error).reason
+      this.#port.post({ kind: 'unusable', reason })
     }
   }
 

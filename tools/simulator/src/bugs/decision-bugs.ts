@@ -125,7 +125,7 @@ export const decisionBugs: readonly Bug[] = [
         new: '        if (false) {',
       },
     ],
-    foundBy: [{ check: 'no unexpected error occurs', message: /^Error: \d+ is held already$/ }],
+    foundBy: [{ check: 'no unexpected error occurs', message: /^Error: \d+ is locked already/ }],
     seedsMax: 1000,
   },
   {

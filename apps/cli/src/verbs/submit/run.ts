@@ -46,9 +46,14 @@ type Values = ValuesOf<typeof submitSettings> & { readonly json: boolean }
 
 function submitOneOf(values: Values): Action {
   const { requestId, wait, waitTimeout, json } = values
-  if (values.requestIdPrefix !== undefined || values.fromLine !== 1) {
+  if (values.requestIdPrefix !== undefined) {
     throw new ConfigError(
-      `${flagOf('requestIdPrefix')} and ${flagOf('fromLine')} require ${flagOf('lines')}; use ${flagOf('requestId')} for a single task`,
+      `${flagOf('requestIdPrefix')} is only for ${flagOf('lines')}; use ${flagOf('requestId')} for a single task`,
+    )
+  }
+  if (values.fromLine !== 1) {
+    throw new ConfigError(
+      `${flagOf('fromLine')} is only for ${flagOf('lines')}; set both or neither`,
     )
   }
   const readPayload = payloadOf(values)
