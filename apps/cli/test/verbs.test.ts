@@ -41,7 +41,11 @@ t.test('a payload may come from a file with arbitrary bytes', async (t) => {
   t.match((await tenure('get', '1')).stdout, /^payload +4 bytes of binary data$/m)
   t.match(JSON.parse((await tenure('get', '1', '--json')).stdout), { payload: 'AP8bWw==' })
   const missing = await tenure('submit', '--payload-file', '/nowhere')
-  t.match(missing, { code: 2, stderr: /cannot read \/nowhere, set by --payload-file: ENOENT\n$/ })
+  t.match(missing, {
+    code: 2,
+    stderr:
+      /cannot read \/nowhere, set by --payload-file: ENOENT; use a file that this user can read\n$/,
+  })
   const neither = await tenure('submit')
   t.match(neither, { code: 2, stderr: /^tenure submit: set <payload> or --payload-file\. .*\n$/ })
 })

@@ -40,14 +40,18 @@ function readTokensFile(path: string, origin: string): [Role, string][] {
       const expected = `use ${roles.join(', ')} as keys, each with a list of tokens`
       throw new ConfigError(`${path}: key ${at + 1} is not a role; ${expected}`)
     }
-    if (!Array.isArray(tokens)) throw new ConfigError(`${path}: ${key} must be a list of tokens`)
+    if (!Array.isArray(tokens)) {
+      throw new ConfigError(`${path}: ${key} is not a list; it must be a list of tokens`)
+    }
     return tokens.map((token, index): [Role, string] => [
       role,
       checkToken(token, `${path}: ${key}[${index}]`),
     ])
   })
   // An empty list would mean that no token is required, so a file without tokens is an error.
-  if (found.length === 0) throw new ConfigError(`${path}, set by ${origin}, contains no tokens`)
+  if (found.length === 0) {
+    throw new ConfigError(`${path}, set by ${origin}, contains no tokens; add at least one`)
+  }
   return found
 }
 
@@ -58,7 +62,7 @@ export function readCertificates({ values, origins }: Configuration): TlsOptions
   if (tlsCert === undefined || tlsKey === undefined) {
     const given = [origins.get('tlsCert'), origins.get('tlsKey'), origins.get('tlsClientCa')]
     throw new ConfigError(
-      `${given.filter(Boolean).join(', ')}: TLS needs both --tls-cert and --tls-key`,
+      `${given.filter(Boolean).join(', ')} is incomplete; TLS needs both --tls-cert and --tls-key`,
     )
   }
   const pair = readKeyPair(

@@ -48,12 +48,13 @@ export function explain(error: unknown, configuration: Configuration): string {
   if (error instanceof WalError && error.code === 'WAL_READ_ONLY') {
     return `${error.problem}. Make it writable for this user, or choose another directory with ${flagOf('dataDir')}.`
   }
-  if (error instanceof WalDamageError && error.damage.acceptable !== undefined) {
-    const { segment, offset } = error.damage.acceptable
-    return (
-      `${error.problem}. Run tenure log doctor ${configuration.values.dataDir} to see what each option would lose. ` +
-      `Then restore a backup, or start with ${flagOf('acceptLoss')} ${segment}:${offset} to give up everything after that place.`
-    )
+  if (error instanceof WalDamageError) {
+    const { acceptable: place } = error.damage
+    const start =
+      place === undefined
+        ? ''
+        : `, or start with ${flagOf('acceptLoss')} ${place.segment}:${place.offset} to give up everything after that place`
+    return `${error.problem}. Run tenure log doctor ${configuration.values.dataDir} to see what each option would lose. Then restore a backup${start}.`
   }
   return withSettingNames(error.message, configuration)
 }

@@ -242,10 +242,17 @@ t.test('tokens per role come from a file, and a token may have several roles', a
     said({ work: ['one'], boss: ['hush'] }),
     /tokens\.json: key 2 is not a role; use produce, work, admin as keys, each with a list/,
   )
-  t.match(said({ work: 'hush' }), /tokens\.json: work must be a list/)
+  t.match(said({ work: 'hush' }), /tokens\.json: work is not a list; it must be a list of tokens$/)
   t.match(said({ work: ['ok', 7] }), /tokens\.json: work\[1\] is invalid/)
-  t.match(said({ work: [] }), /tokens\.json, set by --tokens-file, contains no tokens$/)
-  t.match(said('["hush"'), /is not valid JSON$/, 'the message does not quote the file')
+  t.match(
+    said({ work: [] }),
+    /tokens\.json, set by --tokens-file, contains no tokens; add at least one$/,
+  )
+  t.match(
+    said('["hush"'),
+    /is not valid JSON; it must hold a JSON object$/,
+    'the message does not quote the file',
+  )
 })
 
 t.test('no error message contains a secret, wherever it was set', async (t) => {
@@ -298,8 +305,11 @@ t.test('the settings for token files and the key are marked as secret files', as
 t.test('certificates are checked before anything starts', async (t) => {
   const cert = ['--tls-cert', fixture('tls.crt')]
   const key = ['--tls-key', fixture('tls.key')]
-  t.match(refusal(cert), /^--tls-cert: TLS needs both --tls-cert and --tls-key/)
-  t.match(refusal([], { TENURE_TLS_CLIENT_CA: 'x' }), /^TENURE_TLS_CLIENT_CA: TLS needs both/)
+  t.match(refusal(cert), /^--tls-cert is incomplete; TLS needs both --tls-cert and --tls-key/)
+  t.match(
+    refusal([], { TENURE_TLS_CLIENT_CA: 'x' }),
+    /^TENURE_TLS_CLIENT_CA is incomplete; TLS needs both/,
+  )
   const swapped = ['--tls-cert', fixture('tls.key'), '--tls-key', fixture('tls.crt')]
   t.match(
     refusal(swapped),

@@ -48,5 +48,7 @@ function toIsolation({
 function requireFile(handler: string, origin: string): void {
   const file = handler.startsWith('file:') && URL.canParse(handler) ? new URL(handler) : handler
   if (existsSync(file)) return
-  throw new ConfigError(`${origin} ${handler}: no such file`)
+  throw new ConfigError(
+    `${origin} is ${handler}, which does not exist; set it to the path of a module`,
+  )
 }

@@ -214,7 +214,10 @@ t.test('a missing command ends the worker with exit code 2 before it leases', as
   const taskId = await world.submit()
   const { code, stderr } = await worker.exited
   t.equal(code, 2)
-  t.equal(stderr, 'tenure-worker: cannot find the program "no-such-program"\n')
+  t.equal(
+    stderr,
+    'tenure-worker: cannot find the program "no-such-program"; use its full path, or add its directory to PATH\n',
+  )
   t.match(await world.tenure.get(taskId), { state: 'WAITING', attempt: 0 })
 })
 

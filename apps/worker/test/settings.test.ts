@@ -39,11 +39,23 @@ t.test('exactly one of handler and command is required', async (t) => {
 })
 
 t.test('a missing handler file is rejected, also by --print-config', async (t) => {
-  t.equal(refusal(['--handler', 'nope.mjs']), '--handler nope.mjs: no such file')
+  t.equal(
+    refusal(['--handler', 'nope.mjs']),
+    '--handler is nope.mjs, which does not exist; set it to the path of a module',
+  )
   const env = { TENURE_HANDLER: 'file:///nope.mjs' }
-  t.equal(refusal([], env), 'TENURE_HANDLER file:///nope.mjs: no such file')
-  t.equal(refusal(['--handler', 'file://[']), '--handler file://[: no such file')
-  t.match(await said(['--handler', 'nope.mjs', '--print-config']), /: no such file\n$/)
+  t.equal(
+    refusal([], env),
+    'TENURE_HANDLER is file:///nope.mjs, which does not exist; set it to the path of a module',
+  )
+  t.equal(
+    refusal(['--handler', 'file://[']),
+    '--handler is file://[, which does not exist; set it to the path of a module',
+  )
+  t.match(
+    await said(['--handler', 'nope.mjs', '--print-config']),
+    /--handler is nope\.mjs, which does not exist; .*\n$/,
+  )
   t.match(optionsOf(['--handler', import.meta.url]), { handler: import.meta.url })
 })
 

@@ -204,8 +204,14 @@ t.test('the file accepts the JSON types of each setting and rejects others by na
     said(inFile({ 'room-bytes': 1 })),
     /room-bytes is not a known setting. Did you mean roomBytes\?/,
   )
-  t.match(said(inFile('{ "floors": 1')), /c\.json, set by --config, is not valid JSON$/)
-  t.match(said(inFile([])), /c\.json, set by --config, must hold a JSON object/)
+  t.match(
+    said(inFile('{ "floors": 1')),
+    /c\.json, set by --config, is not valid JSON; it must hold a JSON object$/,
+  )
+  t.match(
+    said(inFile([])),
+    /c\.json, set by --config, holds another JSON value; it must hold a JSON object/,
+  )
   t.match(said(['--config', '/nowhere']), /^cannot read \/nowhere, set by --config: ENOENT/)
 })
 

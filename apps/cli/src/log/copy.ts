@@ -60,9 +60,13 @@ function explain(error: WalError, directory: string): string {
   if (unreadable !== undefined) {
     return `${describeUnreadable(unreadable)}. A copy must be complete; tenure log doctor ${directory} shows how to remove the damaged part`
   }
-  if (error instanceof WalDamageError && error.damage.acceptable !== undefined) {
-    const { segment, offset } = error.damage.acceptable
-    return `${error.problem}. Run tenure log doctor ${directory} to see what each option would lose. Then restore a backup, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset} to give up everything after that place.`
+  if (error instanceof WalDamageError) {
+    const { acceptable: place } = error.damage
+    const start =
+      place === undefined
+        ? ''
+        : `, or start the coordinator with ${flagOf('acceptLoss')} ${place.segment}:${place.offset} to give up everything after that place`
+    return `${error.problem}. Run tenure log doctor ${directory} to see what each option would lose. Then restore a backup${start}.`
   }
   return messageWithFlags(error)
 }

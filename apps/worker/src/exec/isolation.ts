@@ -69,8 +69,7 @@ async function requireProgram(commandLine: string): Promise<void> {
   try {
     await promisify(execFile)('/bin/sh', ['-c', 'command -v -- "$1"', 'sh', word])
   } catch (cause) {
-    throw new WorkerError('WORKER_BAD_HANDLER', `cannot find the program "${word}"`, {
-      cause,
-    })
+    const message = `cannot find the program "${word}"; use its full path, or add its directory to PATH`
+    throw new WorkerError('WORKER_BAD_HANDLER', message, { cause })
   }
 }

@@ -6,9 +6,12 @@ export function readText(path: string, origin: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new ConfigError(`cannot read ${path}, set by ${origin}: ${codeOf(cause)}`, {
-      cause,
-    })
+    throw new ConfigError(
+      `cannot read ${path}, set by ${origin}: ${codeOf(cause)}; use a file that this user can read`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -34,12 +37,16 @@ export function readJsonObject(
     value = JSON.parse(text)
   } catch {
     // The parser's message quotes the text, which may hold a token.
-    throw new ConfigError(`${path}, set by ${origin}, is not valid JSON`)
+    throw new ConfigError(
+      `${path}, set by ${origin}, is not valid JSON; it must hold a JSON object`,
+    )
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>
   }
-  throw new ConfigError(`${path}, set by ${origin}, must hold a JSON object`)
+  throw new ConfigError(
+    `${path}, set by ${origin}, holds another JSON value; it must hold a JSON object`,
+  )
 }
 
 /** Whether other users can read the file. */

@@ -58,8 +58,7 @@ async function readAll(from: DiskFile, into: Uint8Array, at: number): Promise<Ui
       'WAL_COPY_FAILED',
       `the source file ended at byte ${at + bytes.length} instead of byte ${at + into.length} or later`,
       {
-        remedy:
-          'Check the source with verifyLog, and copy again when nothing else changes its files',
+        remedy: 'Make sure that nothing else changes the source, and copy again',
       },
     )
   } catch (cause) {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { describe } from '@tenure/options'
 import { check } from '../errors.js'
 import { type Handler, loadHandler } from '../handler.js'
 import type { WorkerObserver } from '../observe/observer.js'
@@ -47,7 +48,8 @@ function checkIsolation(isolation: Isolation): Isolation {
 function toUrl(handler: string | URL | Handler | undefined): string {
   if (handler instanceof URL) return handler.href
   if (typeof handler === 'string' && handler !== '') return toFileUrl(handler)
-  const got = typeof handler === 'function' ? 'a function, which can only run inline' : `${handler}`
+  const got =
+    typeof handler === 'function' ? 'a function, which can only run inline' : describe(handler)
   throw check.refusal('options.handler', got, 'the path or URL of a module with a default export')
 }
 

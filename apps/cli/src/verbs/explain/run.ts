@@ -67,7 +67,7 @@ export const explain = defineVerb({
     const directory = logOf(task, log)
     if (fromMemory && (directory !== undefined || at !== undefined)) {
       throw new ConfigError(
-        `${flagOf('fromMemory')} cannot be combined with a log or ${flagOf('at')}`,
+        `${flagOf('fromMemory')} cannot be combined with a log or ${flagOf('at')}; remove one of them`,
       )
     }
     const write = (explanation: Explanation | undefined, host: Host) =>

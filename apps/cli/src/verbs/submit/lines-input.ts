@@ -35,9 +35,12 @@ function statOf(path: string): Stats {
 }
 
 function unreadable(path: string, why: unknown, cause?: unknown): ConfigError {
-  return new ConfigError(`cannot read ${path}, set by ${flagOf('lines')}: ${why}`, {
-    cause,
-  })
+  return new ConfigError(
+    `cannot read ${path}, set by ${flagOf('lines')}: ${why}; use a file that this user can read`,
+    {
+      cause,
+    },
+  )
 }
 
 /** A line of the input without its line end. */

@@ -65,9 +65,10 @@ function rejectSingleTaskFlags(values: Values): void {
   )
   const [other] = [...others, ...(values.wait ? (['wait'] as const) : [])]
   if (other === undefined) return
-  const instead = other === 'requestId' ? `; use ${flagOf('requestIdPrefix')} instead` : ''
+  const instead =
+    other === 'requestId' ? `use ${flagOf('requestIdPrefix')} instead` : 'remove one of them'
   const shown = other === 'payload' ? '<payload>' : flagOf(other)
-  throw new ConfigError(`${shown} cannot be combined with ${flagOf('lines')}${instead}`)
+  throw new ConfigError(`${shown} cannot be combined with ${flagOf('lines')}; ${instead}`)
 }
 
 /** A request id is the prefix and the number of the line. */

@@ -93,7 +93,7 @@ function readBytes(path: string): Uint8Array {
     return readFileSync(path === '-' ? standardInput : path)
   } catch (cause) {
     const why = cause instanceof Error && 'code' in cause ? cause.code : cause
-    const where = `cannot read ${path}, set by ${flagOf('payloadFile')}: ${why}`
+    const where = `cannot read ${path}, set by ${flagOf('payloadFile')}: ${why}; use a file that this user can read`
     throw new ConfigError(where, { cause })
   }
 }

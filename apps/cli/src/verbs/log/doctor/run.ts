@@ -42,7 +42,9 @@ export const doctor = defineVerb({
   },
   prepare({ values: { directory, acceptLoss: place, nextLsn, json } }) {
     if (nextLsn !== undefined && place === undefined) {
-      throw new ConfigError(`${flagOf('nextLsn')} requires ${flagOf('acceptLoss')}`)
+      throw new ConfigError(
+        `${flagOf('nextLsn')} requires ${flagOf('acceptLoss')}, the place that this command names without flags`,
+      )
     }
     return withLog(directory, async (host) => {
       const { stdout, env } = host
