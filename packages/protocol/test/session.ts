@@ -9,8 +9,8 @@ import { unpack } from 'msgpackr'
 import { unframe } from './bytes.js'
 
 /**
- * The session that `docs/protocol.md` shows byte by byte: a task is submitted, leased, extended and completed
- * over one connection. The document must contain `sessionText`.
+ * The session that `docs/protocol.md` shows byte by byte: a task is submitted, leased and completed over one
+ * connection. The document must contain `sessionText`.
  */
 type Names = readonly (string | { readonly [name: string]: Names })[]
 
@@ -23,17 +23,13 @@ interface Message {
 }
 
 const bytesPerLine = 10
-const start = 1_800_000_000_000
 const termNames = ['lease_expiry', 'window_end', 'held', 'lease', 'window']
-
-function terms(heldMs: number, decidedAt: number): LeaseTerms {
-  return {
-    leaseExpiry: decidedAt + 30_000,
-    windowEnd: start + 3_600_000,
-    heldMs,
-    leaseMs: 30_000,
-    windowMs: start + 3_600_000 - decidedAt,
-  }
+const terms: LeaseTerms = {
+  leaseExpiry: 1_800_000_030_000,
+  windowEnd: 1_800_003_600_000,
+  heldMs: 3,
+  leaseMs: 30_000,
+  windowMs: 3_600_000,
 }
 
 const payload = Buffer.from('resize 17.jpg')
@@ -96,28 +92,16 @@ const session: readonly Message[] = [
       attempt: 1,
       queue: 'default',
       payload,
-      ...terms(3, start),
+      ...terms,
     }),
     kind: 'leased',
     names: [...['id', 'task_id', 'lease_id', 'attempt', 'queue', 'payload'], { terms: termNames }],
   },
   {
     from: 'client',
-    frame: encodeRequest({ kind: 'heartbeat', id: 3, taskId: 41, leaseId: 42 }),
-    kind: 'heartbeat',
-    names: ['id', 'task_id', 'lease_id'],
-  },
-  {
-    from: 'coordinator',
-    frame: encodeAnswer({ kind: 'extended', id: 3, ...terms(0, start + 10_000) }),
-    kind: 'extended',
-    names: ['id', { terms: termNames }],
-  },
-  {
-    from: 'client',
     frame: encodeRequest({
       kind: 'complete',
-      id: 4,
+      id: 3,
       taskId: 41,
       leaseId: 42,
       reportId: 'r-1',
@@ -128,7 +112,7 @@ const session: readonly Message[] = [
   },
   {
     from: 'coordinator',
-    frame: encodeAnswer({ kind: 'committed', id: 4, state: 'COMPLETED' }),
+    frame: encodeAnswer({ kind: 'committed', id: 3, state: 'COMPLETED' }),
     kind: 'committed',
     names: ['id', 'state', 'eligible_at'],
   },
