@@ -46,10 +46,11 @@ async function measureRound(
   all: readonly { readonly load: Load; readonly samples: Samples }[],
 ): Promise<void> {
   const { pace, directory } = bench
-  tellStep(`round ${number} of ${pace.rounds}: growing a log to full segments`)
-  const tenure = await openTenure(directory.join('tenure'))
+  tellStep(`round ${number} of ${pace.rounds}: bringing a log into steady state`)
+  const { segmentBytes } = pace
+  const tenure = await openTenure(directory.join('tenure'), { segmentBytes })
   const limit = new LimitFile(directory.join('limit'))
-  await tenure.grow()
+  await tenure.reachSteadyState(segmentBytes)
   for (const { load, samples } of all) {
     tellStep(`round ${number} of ${pace.rounds}: ${describeLoad(load)}`)
     const own = await measureTenure(tenure, load, pace)
@@ -68,7 +69,11 @@ async function measureRound(
   directory.empty('tenure')
 }
 
-async function measureTenure(tenure: TenureStore, load: Load, pace: Pace) {
+export async function measureTenure(
+  tenure: TenureStore,
+  load: Load,
+  pace: Pick<Pace, 'warmUpMs' | 'windowMs'>,
+) {
   let before = tenure.written
   let after = before
   const sample = await driveAppenders(tenure, load, {
@@ -125,7 +130,11 @@ function bytesPerWriteOf(samples: readonly Sample[]) {
 }
 
 /** Ratios are taken per round, because a disturbance of the machine affects both figures of a round. */
-function ratiosOf(own: readonly Sample[], better: readonly Sample[], pool: readonly Sample[]) {
+export function ratiosOf(
+  own: readonly Sample[],
+  better: readonly Sample[],
+  pool: readonly Sample[],
+) {
   const to = (limit: readonly Sample[]) =>
     Number(
       median(
@@ -135,7 +144,7 @@ function ratiosOf(own: readonly Sample[], better: readonly Sample[], pool: reado
   return { ratioToLimit: to(better), ratioToPool: to(pool) }
 }
 
-function rateOf(samples: readonly Sample[]): number {
+export function rateOf(samples: readonly Sample[]): number {
   return median(samples.map((sample) => sample.recordsPerSecond))
 }
 

@@ -12,6 +12,7 @@ import { drawPlot } from './plot.js'
 import { measureRecovery } from './recovery-cases.js'
 import type { Result } from './result.js'
 import { measureRolls } from './roll-case.js'
+import { measureSustained } from './sustained-case.js'
 import { drawTables } from './table.js'
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
@@ -44,6 +45,7 @@ async function measureAll(options: BenchOptions, directory: WorkDirectory): Prom
   const bench: Bench = { pace: paceOf(options), directory }
   return [
     ...(await measureAppends(bench)),
+    await measureSustained(bench),
     ...(await measureRolls(bench)),
     ...(await measureRecovery(bench)),
     ...(await measureMemory(bench)),

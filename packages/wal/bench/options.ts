@@ -27,7 +27,10 @@ export interface Pace {
   readonly replays: number
   /** For both loads together. */
   readonly rollMs: number
-  readonly rollSegmentBytes: number
+  readonly segmentBytes: number
+  /** How many slices of the sustained load are measured, and how long each takes. */
+  readonly slices: number
+  readonly sliceMs: number
 }
 
 /** The context of every measurement. */
@@ -48,7 +51,9 @@ const full: Pace = {
   opens: 3,
   replays: 3,
   rollMs: 20_000,
-  rollSegmentBytes: 64 * MiB,
+  segmentBytes: 64 * MiB,
+  slices: 12,
+  sliceMs: 10_000,
 }
 
 const quick: Pace = {
@@ -61,18 +66,20 @@ const quick: Pace = {
   opens: 2,
   replays: 2,
   rollMs: 3000,
-  rollSegmentBytes: 16 * MiB,
+  segmentBytes: 16 * MiB,
+  slices: 2,
+  sliceMs: 1000,
 }
 
 export const usage = `pnpm bench:wal [--quick] [--json] [--rounds n] [--dir path] [--out path] [--paths]
 
 Measures @tenure/wal beside bare O_DSYNC writes of the same bytes, LMDB and LevelDB.
 
-  --quick   under 45 seconds instead of about six minutes; same cases, rougher figures
+  --quick   under 45 seconds instead of about eight minutes; same cases, rougher figures
   --json    one JSON object per line on standard output instead of the tables
   --rounds  how often everything is measured, in alternation; medians count (5, quick: 2)
   --dir     where to write; must be on a real disk (default: the repository). A new directory
-            is made there and removed at the end. Needs up to 12 GiB, quick: 2 GiB
+            is made there and removed at the end. Needs up to 6 GiB, quick: 1 GiB
   --out     where wal.json and wal.svg go (default: packages/wal/bench/results)
   --paths   only compares three ways to carry out one durable write: on the event loop, on
             the thread pool, in a worker thread; understands --quick, --json and --dir`

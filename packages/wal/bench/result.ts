@@ -1,7 +1,7 @@
 import { median } from '@tenure/harness'
 
 export type SystemName = 'tenure' | 'limit' | 'lmdb' | 'leveldb'
-export type CaseName = 'append' | 'batch' | 'replay' | 'open' | 'roll' | 'memory'
+export type CaseName = 'append' | 'batch' | 'sustained' | 'replay' | 'open' | 'roll' | 'memory'
 
 /** One line of the output. A figure that does not apply is null. */
 export interface Result {

@@ -30,13 +30,13 @@ async function measureRollsUnder(bench: Bench, appenders: number): Promise<Resul
   const rolls: Span[] = []
   const preparations: Span[] = []
   const store = await openTenure(directory.join('rolling'), {
-    segmentBytes: pace.rollSegmentBytes,
+    segmentBytes: pace.segmentBytes,
     also: {
       rolled: ({ durationMs }) => rolls.push(spanUntilNow(durationMs)),
       sparePrepared: ({ durationMs }) => preparations.push(spanUntilNow(durationMs)),
     },
   })
-  await store.grow(pace.rollSegmentBytes)
+  await store.reachSteadyState(pace.segmentBytes)
   rolls.length = 0
   preparations.length = 0
   const samples = new Samples()

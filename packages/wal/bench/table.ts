@@ -9,6 +9,7 @@ export function drawTables(machine: Machine, results: readonly Result[], isQuick
     drawMachine(machine),
     drawThroughput(results),
     drawLatency(results),
+    drawSustained(results),
     drawRecovery(results),
     drawRolls(results),
     drawTargets(results, isQuick),
@@ -73,6 +74,26 @@ function drawLatency(results: readonly Result[]): string {
   ])
   const head = ['appenders', 'record', 'tenure', 'LMDB', 'LevelDB']
   return `Milliseconds until an append is durable, p50 / p99 / p99.9\n${draw(head, rows)}`
+}
+
+function drawSustained(results: readonly Result[]): string {
+  const rows = results
+    .filter(isOf('tenure', 'sustained'))
+    .map((result) => [
+      ...load(result),
+      count(result.recordsPerSecond),
+      spread(result),
+      fixed(result.ratioToLimit),
+      milliseconds(result.p50Ms),
+      milliseconds(result.p99Ms),
+      milliseconds(result.p999Ms),
+      milliseconds(result.longestStallMs),
+    ])
+  const head = ['appenders', 'record', 'records/s', '±', 'of limit', 'p50', 'p99', 'p99.9', 'worst']
+  return [
+    'Large records for minutes, in slices; medians of the slices, and the worst p99.9 of one, in ms',
+    draw(head, rows),
+  ].join('\n')
 }
 
 function drawRecovery(results: readonly Result[]): string {

@@ -7,10 +7,29 @@ const segmentBytesFull = 64 * 1024 * 1024
 export class TenureStore implements Store {
   readonly #log: Log
   readonly #watch: Watch
+  /** Truncations so far. */
+  #truncations = 0
+  #truncating: Promise<unknown> = Promise.resolve()
 
   constructor(log: Log, watch: Watch) {
     this.#log = log
     this.#watch = watch
+  }
+
+  /** From now on the log keeps at most eight segments, like one that makes checkpoints. */
+  keepShort(): void {
+    let rolls = 0
+    this.#watch.onRolled = () => {
+      rolls++
+      if (rolls % 4 === 0) this.#truncating = this.#truncating.then(() => this.#truncate())
+    }
+  }
+
+  async #truncate(): Promise<void> {
+    await this.#log.writeCheckpoint(this.#log.sealedLsn, [])
+    // It removes what the checkpoint before this one covers.
+    await this.#log.truncate()
+    this.#truncations++
   }
 
   get log(): Log {
@@ -47,8 +66,18 @@ export class TenureStore implements Store {
     await this.rest()
   }
 
+  /** Keeps the log short, and lets it run until its segments lie in files that were segments before. */
+  async reachSteadyState(segmentBytes = segmentBytesFull): Promise<void> {
+    await this.grow(segmentBytes)
+    this.keepShort()
+    const record = new Uint8Array(256 * 1024).fill(1)
+    while (this.#truncations < 3) await this.append(record)
+    await this.rest()
+  }
+
   /** Waits until the log has no background work. */
   async rest(): Promise<void> {
+    await this.#truncating
     while (this.#watch.preparing > 0) {
       await new Promise((resolve) => {
         this.#watch.onPrepared = resolve
@@ -73,6 +102,7 @@ class Watch implements LogObserver {
   preparing = 1
   segmentBytes = 0
   onPrepared: (value?: unknown) => void = () => {}
+  onRolled: () => void = () => {}
   #spareBytes = 0
   readonly #also: LogObserver
 
@@ -97,6 +127,7 @@ class Watch implements LogObserver {
     this.preparing++
     this.segmentBytes = this.#spareBytes
     this.#also.rolled?.(roll)
+    this.onRolled()
   }
 }
 

@@ -24,6 +24,8 @@ export type WalErrorCode =
   | 'WAL_BAD_DESTINATION'
   | 'WAL_OVERTAKEN'
   | 'WAL_COPY_FAILED'
+  | 'WAL_COPY_OF_SHARED_LOG'
+  | 'WAL_NOT_THIS_COPY'
 
 export interface WalErrorOptions extends ErrorOptions {
   /** A step for the caller: one sentence without its full stop. */

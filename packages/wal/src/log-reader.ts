@@ -20,6 +20,7 @@ import {
   removedError,
   takeRange,
 } from './scan/record-range.js'
+import { refuseReused } from './scan/reuse.js'
 import { type Finding, Scanner } from './scan/scanner.js'
 import { judge } from './scan/verdict.js'
 
@@ -172,6 +173,7 @@ export class LogReader {
           await scanner.fill()
           continue
         }
+        await refuseReused(file, segment.name, segment.header)
         if (next !== undefined) {
           // The reader may have been faster than the writer, but only once.
           if (doubts++ > 0) {
@@ -209,9 +211,10 @@ export class LogReader {
     finding: Finding,
     thoroughly: boolean,
   ): Promise<Damage | undefined> {
-    const looksClean = finding.kind === 'zero-header' || finding.kind === 'full'
+    const looksClean = finding.kind === 'no-header' || finding.kind === 'full'
     if (looksClean && !thoroughly) return undefined
-    const verdict = judge(finding, await scanner.remainder(), scanner.nextBatch)
+    const behind = await scanner.remainder()
+    const verdict = judge(finding, behind, scanner.nextBatch, scanner.logKind)
     if (verdict.kind === 'clean' || verdict.kind === 'torn') return undefined
     const { kind, why } = verdict
     const file = segmentPath(segment.name)

@@ -1,13 +1,11 @@
 import { readCheckpoint } from './checkpoint/checkpoint.js'
 import { type Chunks, goodCheckpoints, storeCheckpoint } from './checkpoint/checkpoints.js'
-import type { LockAttempt } from './disk/disk.js'
-import { removeIfPresent } from './disk/files.js'
 import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
 import { Layout } from './format/layout.js'
 import type { Lsn } from './lsn.js'
 import { type LogOptions, type LogSettings, resolveOptions, type SyncMode } from './options.js'
+import { type DirectoryLock, lockDirectory } from './recover/directory-lock.js'
 import type { BadCheckpoint, Gap } from './recover/examination.js'
-import { listRoot } from './recover/inventory.js'
 import { type PreparedLog, prepareLog } from './recover/prepare-log.js'
 import { checkedStart, type RecordRange, readRecords, removedError } from './scan/record-range.js'
 import type { Records } from './write/records.js'
@@ -74,19 +72,9 @@ export async function openLog(directory: string, options: LogOptions = {}): Prom
   const layout = new Layout(directory)
   const { disk, clock } = settings
   const startedMs = clock.monotonicMs()
-  let lock: Extract<LockAttempt, { granted: true }> | undefined
+  let lock: DirectoryLock | undefined
   try {
-    await listRoot(disk, layout)
-    await disk.createDirectory(layout.root)
-    const attempt = await disk.lock(layout.lock, `process ${process.pid}`)
-    if (!attempt.granted) {
-      throw new WalError(
-        'WAL_LOCKED',
-        `${directory} is in use by ${attempt.holder || 'another process'}`,
-        { remedy: 'Stop it first, or choose another directory' },
-      )
-    }
-    lock = attempt
+    lock = await lockDirectory(disk, layout)
     const prepared = await prepareLog(layout, settings)
     return new Log(layout, settings, lock, prepared, clock.monotonicMs() - startedMs)
   } catch (error) {
@@ -124,8 +112,9 @@ export class Log {
 
   readonly #layout: Layout
   readonly #settings: LogSettings
-  readonly #lock: Extract<LockAttempt, { granted: true }>
+  readonly #lock: DirectoryLock
   readonly #writer: Writer
+  readonly #spares: SpareKeeper
   readonly #logId: Uint8Array
   /** Oldest first, without the segment that is being written. */
   readonly #sealed: SealedSegment[]
@@ -137,11 +126,11 @@ export class Log {
   constructor(
     layout: Layout,
     settings: LogSettings,
-    lock: Extract<LockAttempt, { granted: true }>,
+    lock: DirectoryLock,
     prepared: PreparedLog,
     durationMs: number,
   ) {
-    const { examination, segment, spareBytes, hasReserve } = prepared
+    const { examination, segment, pool, hasReserve } = prepared
     const { header } = segment
     this.#layout = layout
     this.#settings = settings
@@ -173,23 +162,25 @@ export class Log {
       badCheckpoints: examination.badCheckpoints,
       latestClockMs: examination.latestClockMs,
     }
-    const spares = new SpareKeeper({
+    this.#spares = new SpareKeeper({
       disk: settings.disk,
       clock: settings.clock,
       layout,
       epoch: header.epoch,
+      pool,
+      openMode: settings.sync === 'always' ? 'durable' : 'write',
       bytesMin: settings.firstSegmentBytes,
+      bytesMax: settings.segmentBytes,
       hasReserve,
       observer: settings.observer,
       isHurried: (share) => this.#writer.usedShare > share,
       onChange: () => this.#writer.spareChanged(),
       onFailure: (error) => this.#writer.fail(error),
     })
-    if (spareBytes !== undefined) spares.adopt(spareBytes)
     this.#writer = new Writer({
       settings,
       layout,
-      spares,
+      spares: this.#spares,
       headFile: prepared.headFile,
       segment,
       onSealed: (sealed) => this.#sealed.push(sealed),
@@ -261,6 +252,20 @@ export class Log {
     return this.#writer.markStarted()
   }
 
+  /**
+   * For a copy: the records appended from now on were decided in this epoch of the shared log. They
+   * begin a new segment, so that a reader learns the epochs from the segments' headers.
+   */
+  enterEpoch(sharedEpoch: number): void {
+    if (!this.#settings.copyOf) throw new WalError('WAL_BAD_OPTION', 'only a copy has a shared log')
+    this.#writer.enterEpoch(sharedEpoch)
+  }
+
+  /** The epoch of the shared log in which the next record is decided. 0 in a log of its own. */
+  get sharedEpoch(): number {
+    return this.#writer.sharedEpoch
+  }
+
   /** Seals the current segment, unless it is empty, so that a checkpoint can cover it. */
   roll(): Promise<void> {
     return this.#writer.roll()
@@ -317,10 +322,12 @@ export class Log {
 
   async #writeCheckpoint(lsn: Lsn, chunks: Chunks): Promise<void> {
     const { disk, clock } = this.#settings
-    const at = this.#sealed.findLast(({ end }) => end.lastLsn === lsn)?.end
+    const sealed = this.#sealed.findLast(({ end }) => end.lastLsn === lsn)
+    const { era, sharedEpoch } = (sealed ?? this.#writer.segment).header
     const { epoch } = this.recovery
     const { starts } = this.#writer
-    const facts = { logId: this.#logId, epoch, starts, clockMs: clock.now(), lsn, at }
+    const header = { logId: this.#logId, epoch, starts, era, sharedEpoch }
+    const facts = { ...header, clockMs: clock.now(), lsn, at: sealed?.end }
     await storeCheckpoint(disk, this.#layout, facts, chunks)
     this.#checkpointLsn = Math.max(this.#checkpointLsn, lsn)
   }
@@ -340,19 +347,23 @@ export class Log {
     const through = Math.min(older, (keepFromLsn ?? Number.POSITIVE_INFINITY) - 1)
     let segments = 0
     let bytes = 0
+    // An earlier truncation may have failed at its last sync.
+    await disk.syncDirectory(this.#layout.segments)
     for (;;) {
       const oldest = this.#sealed[0]
       if (oldest === undefined || oldest.end.lastLsn > through) break
       // Oldest first, with a sync after each removal, so that a crash leaves no hole. After a
       // failed sync a removed segment may come back. It is then stranded, and the log works without
       // it.
-      await disk.syncDirectory(this.#layout.segments)
-      await removeIfPresent(disk, this.#layout.segment(oldest.name))
+      const spare = await this.#spares.recycle(oldest)
       this.#sealed.shift()
+      await disk.syncDirectory(this.#layout.segments)
+      // Only now, because a segment whose removal is not durable must keep its content.
+      if (spare !== undefined) this.#spares.add(spare)
       segments++
       bytes += oldest.header.segmentBytes
     }
-    await disk.syncDirectory(this.#layout.segments)
+    if (segments > 0) this.#spares.truncated()
     return { segments, bytes, checkpoints: superfluous.length }
   }
 

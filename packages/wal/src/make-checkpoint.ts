@@ -21,15 +21,17 @@ export async function makeCheckpoint(
 ): Promise<Lsn[]> {
   const layout = new Layout(directory)
   const { examination } = await surveyUntilStable(disk, layout)
-  const { segments, logId, highestEpoch: epoch, starts } = examination
+  const { segments, logId, highestEpoch: epoch, starts, era } = examination
   if (logId === undefined) throw noLog(directory)
   // The end of a sealed segment is recorded in the next segment's header.
-  const next = segments.findLast(({ header }) => header.previous.lastLsn === lsn)
-  const at = lsn > 0 ? next?.header.previous : undefined
+  const next = segments.findLast(({ header }) => header.previous.lastLsn === lsn)?.header
+  const at = lsn > 0 ? next?.previous : undefined
+  const sealed = segments.find(({ header }) => header.sequence === at?.sequence)
+  const sharedEpoch = (sealed ?? segments.at(-1))?.header.sharedEpoch ?? 0
   await storeCheckpoint(
     disk,
     layout,
-    { logId, epoch, starts, clockMs: clock.now(), lsn, at },
+    { logId, epoch, starts, era, sharedEpoch, clockMs: clock.now(), lsn, at },
     chunks,
   )
   return goodCheckpoints(disk, layout, segments, [lsn])

@@ -120,6 +120,7 @@ export function steppedDisk(disk: Disk, before: () => Promise<void>): Disk {
     read: stepped((into, position) => file.read(into, position)),
     write: stepped((bytes, position) => file.write(bytes, position)),
     writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
+    pin: stepped(() => file.pin()),
     sync: stepped(() => file.sync()),
     close: stepped(() => file.close()),
   })
@@ -130,6 +131,7 @@ export function steppedDisk(disk: Disk, before: () => Promise<void>): Disk {
     rename: stepped((from, to) => disk.rename(from, to)),
     remove: stepped((path) => disk.remove(path)),
     freeBytes: stepped((path) => disk.freeBytes(path)),
+    isPinned: stepped((path) => disk.isPinned(path)),
     removeDirectory: stepped((path) => disk.removeDirectory(path)),
     lock: stepped((path, holder) => disk.lock(path, holder)),
     open: stepped(async (path, mode) => steppedFile(await disk.open(path, mode))),

@@ -22,7 +22,7 @@ import {
 } from './world.js'
 
 /** The smallest allowed segments make the smallest log with several of them. */
-const tiny = { segmentBytes: 1736, appendBytesMax: 1024 }
+const tiny = { segmentBytes: 2048, appendBytesMax: 1024 }
 
 /** A log of two epochs and several segments whose writer was just killed. */
 async function crashedLog(): Promise<{ world: World; acknowledged: number }> {
@@ -42,7 +42,7 @@ t.test('every single-bit flip of a small log is rejected or loses nothing', asyn
   const expected = range(1, acknowledged)
   const seen = new Map<string, number>()
   let flips = 0
-  for (const name of world.files().filter((it) => it.endsWith('.wal') || it === 'HEAD')) {
+  for (const name of world.files().filter((it) => world.isNeeded(it))) {
     const bits = world.disk.readFile(world.path(name)).length * 8
     for (let bit = 0; bit < bits; bit++) {
       const flipped = copy()
@@ -74,7 +74,7 @@ t.test(
         cut.disk.truncateFile(cut.path(name), size)
         const outcome = await outcomeOf(t, cut, tiny)
         cuts++
-        const isNeeded = name.endsWith('.wal') || name === 'HEAD'
+        const isNeeded = world.isNeeded(name)
         const isRight = isNeeded
           ? 'refused' in outcome && outcome.refused === 'WAL_CORRUPT'
           : 'lsns' in outcome && outcome.lsns.length === acknowledged
@@ -149,7 +149,7 @@ t.test('every deleted file that the log needs is reported by name', async (t) =>
     const poorer = world.copy()
     poorer.disk.removeFile(poorer.path(name))
     const outcome = await outcomeOf(t, poorer, tiny)
-    const isNeeded = name.endsWith('.wal') || name === 'HEAD'
+    const isNeeded = world.isNeeded(name)
     t.same(outcome, isNeeded ? { refused: 'WAL_CORRUPT' } : { lsns: range(1, acknowledged) }, name)
   }
 })
@@ -157,7 +157,6 @@ t.test('every deleted file that the log needs is reported by name', async (t) =>
 t.test('two swapped files, or one that replaces another, are noticed', async (t) => {
   const { world, acknowledged } = await crashedLog()
   const names = world.files()
-  const isNeeded = (name: string) => name.endsWith('.wal') || name === 'HEAD'
   for (const one of names) {
     for (const other of names) {
       if (one === other) continue
@@ -167,13 +166,13 @@ t.test('two swapped files, or one that replaces another, are noticed', async (t)
       const refused = { refused: 'WAL_CORRUPT' }
       t.same(
         await outcomeOf(t, copied, tiny),
-        isNeeded(one) ? refused : whole,
+        world.isNeeded(one) ? refused : whole,
         `${other} over ${one}`,
       )
       if (one > other) continue
       const swapped = world.copy()
       swapped.disk.swapFiles(swapped.path(one), swapped.path(other))
-      const expected = isNeeded(one) || isNeeded(other) ? refused : whole
+      const expected = world.isNeeded(one) || world.isNeeded(other) ? refused : whole
       t.same(await outcomeOf(t, swapped, tiny), expected, `${one} and ${other} swapped`)
     }
   }
@@ -314,7 +313,7 @@ t.test(
 
 t.test('after any loss of files an operator can accept the loss and continue', async (t) => {
   const { world } = await crashedLog()
-  for (const name of world.files().filter((it) => it.endsWith('.wal') || it === 'HEAD')) {
+  for (const name of world.files().filter((it) => world.isNeeded(it))) {
     const poorer = world.copy()
     poorer.disk.removeFile(poorer.path(name))
     const acceptLoss = (await poorer.verify()).damage?.acceptable
@@ -466,7 +465,7 @@ t.test(
     const bytes = Buffer.from(world.disk.readFile(world.path(name)))
     const header = decodeFileHeader(bytes, 'segment', name)
     if (typeof header === 'string') throw new Error(header)
-    const place = new Place(header.logId, header.sequence)
+    const place = new Place(header.logId, header.crc)
     const second = bytes.indexOf('TNRB', 513)
     const original = decodeBatchHeader(bytes.subarray(second), place.crcAt(second))
     if (original === undefined) throw new Error('there is no second batch')
@@ -609,7 +608,8 @@ t.test('no LSN is issued twice, whichever files are left', async (t) => {
   const last = log.durableLsn
   const epoch = log.recovery.epoch
   await log.close()
-  for (const keeps of [/\.wal$/, /\.ckpt$/, /^HEAD$/, /0000000000000031/]) {
+  const newest = new RegExp(world.segments().at(-1) ?? '')
+  for (const keeps of [/\.wal$/, /\.ckpt$/, /^HEAD$/, newest]) {
     const poorer = world.copy()
     for (const name of poorer.files()) {
       if (!keeps.test(name) && name !== 'LOCK') poorer.disk.removeFile(poorer.path(name))
@@ -673,7 +673,7 @@ t.test('segments after a missing one, and twin segments, are rejected by name', 
   if (typeof header === 'string') throw new Error(header)
   const forged = encodeFileHeader({ ...header, epoch: 1 })
   bytes.set(forged.bytes, 0)
-  const other = `wal/${segmentName(header.firstLsn, 1)}`
+  const other = `wal/${segmentName(header.sequence, 1)}`
   twin.disk.writeFile(twin.path(other), bytes)
   await t.rejects(twin.open(tiny), { code: 'WAL_CORRUPT', message: /two histories/ })
 })

@@ -1,6 +1,12 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { decodeBatchHeader, encodeBatchHeader, Place } from '../src/format/batch.js'
+import {
+  decodeBatchHeader,
+  encodeBatchHeader,
+  nextBatchOffset,
+  Place,
+} from '../src/format/batch.js'
+import { extentOf } from '../src/format/stamps.js'
 import { type Disk, diagnoseLog, type SalvagedBatch } from '../src/index.js'
 import { appendOneByOne, directory, recordOf, World, withFileMethods } from './world.js'
 
@@ -33,6 +39,17 @@ function flip(world: World, name: string, at: number): void {
 function filesOf(world: World): [name: string, bytes: string][] {
   const hex = (name: string) => Buffer.from(world.disk.readFile(world.path(name))).toString('hex')
   return world.files().map((name) => [name, hex(name)])
+}
+
+/** The bytes with zeros for sectors of which nothing but the stamp was written. */
+function withoutStamps(bytes: Uint8Array, offset: number): Buffer {
+  const copy = Buffer.from(bytes)
+  for (let at = 0; at < copy.length; ) {
+    const end = (Math.floor((offset + at) / 512) + 1) * 512 - offset
+    if (copy.subarray(at, end - 8).every((byte) => byte === 0)) copy.fill(0, at, end)
+    at = end
+  }
+  return copy
 }
 
 function withoutZeros(bytes: Uint8Array): Buffer {
@@ -92,7 +109,8 @@ t.test(
         const log = await copy.open({ acceptLoss: damage.acceptable! })
         await log.close()
         for (const { file, offset } of cutOff) {
-          const lost = withoutZeros(intact.disk.readFile(intact.path(file)).subarray(offset))
+          const cut = intact.disk.readFile(intact.path(file)).subarray(offset)
+          const lost = withoutZeros(offset === 0 ? cut : withoutStamps(cut, offset))
           const kept = `quarantine/${file.slice('wal/'.length)}${offset === 0 ? '' : `.${offset}.tail`}`
           if (lost.length === 0 && offset > 0) continue
           const bytes = withoutZeros(copy.disk.readFile(copy.path(kept)))
@@ -109,7 +127,7 @@ function forgeHead(world: World, sequence: bigint): void {
   const head = Buffer.from(world.disk.readFile(world.path('HEAD')))
   for (const at of [0, 512]) {
     head.writeBigUInt64LE(sequence, at + 32)
-    head.writeUInt32LE(crc32(head.subarray(at + 12, at + 48)), at + 8)
+    head.writeUInt32LE(crc32(head.subarray(at + 12, at + 56)), at + 8)
   }
   world.disk.writeFile(world.path('HEAD'), head)
 }
@@ -177,10 +195,12 @@ t.test('a batch after the damage is found at any offset', async (t) => {
     const world = new World()
     const log = await world.open(large)
     await log.append(1, Buffer.alloc(80, 1))
-    const { usedBytes: end } = log.segments[0]!
-    const second = Math.ceil(end / 8) * 8
-    const third = Math.ceil((end + 1024 * 1024 - before) / 8) * 8
-    await log.append(2, Buffer.alloc(third - second - 68, 2))
+    const second = log.segments[0]!.usedBytes
+    const third = nextBatchOffset(second + 1024 * 1024 - before)
+    let bytes = third - second - 68
+    const endWith = (count: number) => second + extentOf(second, count + 4).contentBytes
+    while (nextBatchOffset(endWith(bytes)) > third) bytes--
+    await log.append(2, Buffer.alloc(bytes, 2))
     await log.append(3, Buffer.alloc(100, 3))
     await log.close()
     flip(world, world.segments()[0]!, second + 20)
@@ -201,7 +221,7 @@ t.test('a batch that is longer than its file is reported without records', async
   const bytes = Buffer.from(world.disk.readFile(world.path(name)))
   const second = bytes.indexOf('TNRB', 513)
   const third = bytes.indexOf('TNRB', second + 1)
-  const place = new Place(bytes.subarray(16, 32), 1)
+  const place = new Place(bytes.subarray(16, 32), bytes.readUInt32LE(8))
   const header = decodeBatchHeader(bytes.subarray(third), place.crcAt(third))!
   encodeBatchHeader(bytes.subarray(third), { ...header, bodyBytes: 5000 }, place.crcAt(third))
   world.disk.writeFile(world.path(name), bytes)
@@ -229,7 +249,7 @@ t.test('bytes inside a record are not taken for a batch', async (t) => {
   const { usedBytes: end, firstLsn } = log.segments[0]!
   t.equal(firstLsn, 1)
   // An attacker that knows the place can forge a valid header of a later batch.
-  const at = Math.ceil(end / 8) * 8
+  const at = nextBatchOffset(end)
   const record = Buffer.alloc(400, 7)
   const forged = at + 64 + 4 + 100 + ((8 - ((at + 64 + 4 + 100) % 8)) % 8)
   const header = {
@@ -240,12 +260,12 @@ t.test('bytes inside a record are not taken for a batch', async (t) => {
     bodyCrc: crc32(Buffer.from([4, 0, 0, 1, 1, 2, 3, 4])),
     chain: 0,
     epoch: 1,
-    zeroSectors: 0,
     clockMs: 0,
     unsyncedBefore: 0,
     starts: 0,
   }
-  const place = new Place(Buffer.alloc(16, 0xa5), 1)
+  const life = Buffer.from(world.disk.readFile(world.path(name))).readUInt32LE(8)
+  const place = new Place(Buffer.alloc(16, 0xa5), life)
   encodeBatchHeader(record.subarray(forged - at - 68), header, place.crcAt(forged))
   await log.append(3, record)
   await log.close()

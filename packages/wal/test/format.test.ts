@@ -41,12 +41,12 @@ t.test('a log of format version 1 opens and returns its records', async (t) => {
   await log.close()
 })
 
-t.test('a header starts at a multiple of 8 and never crosses a sector', async (t) => {
+t.test('a header starts at a multiple of 8 and never crosses a stamp', async (t) => {
   const isRight = (end: number) => {
     const offset = nextBatchOffset(end)
-    const isNear = offset >= end && offset - end < 72
+    const isNear = offset >= end && offset - end < 80
     return (
-      isNear && offset % 8 === 0 && (offset % 512) + 64 <= 512 && nextBatchOffset(offset) === offset
+      isNear && offset % 8 === 0 && (offset % 512) + 72 <= 512 && nextBatchOffset(offset) === offset
     )
   }
   t.same(
@@ -73,48 +73,38 @@ t.test('the verdict table', async (t) => {
     bodyCrc: 0,
     chain: 0,
     epoch: 1,
-    zeroSectors: 0,
     clockMs: 0,
     unsyncedBefore: 0,
     starts: 0,
   }
-  const nothing: Remainder = { nonZero: false, contentEnd: 512, syncedThrough: -1 }
-  const something: Remainder = { nonZero: true, contentEnd: 600, syncedThrough: -1 }
+  const nothing: Remainder = { isWritten: false, syncedThrough: -1 }
+  const sectors: Remainder = { isWritten: true, syncedThrough: -1 }
   const later = { offset: 1024, header }
-  const proof: Remainder = { ...something, later, syncedThrough: 7 }
-  const unsynced: Remainder = { ...something, later, syncedThrough: 6 }
-  const unreadable: Remainder = { ...something, readError: new Error('EIO') }
-  const full: Finding = { kind: 'full' }
-  const zeroHeader: Finding = { kind: 'zero-header' }
-  const badHeader: Finding = { kind: 'bad-header' }
-  const holes: Finding = { kind: 'bad-body', unexplainedZeroSectors: true }
-  const noHoles: Finding = { kind: 'bad-body', unexplainedZeroSectors: false }
+  const synced: Remainder = { ...sectors, later, syncedThrough: 7 }
+  const unsynced: Remainder = { ...sectors, later, syncedThrough: 6 }
+  const unreadable: Remainder = { ...sectors, readError: new Error('EIO') }
   const stale: Finding = { kind: 'discontinuous', why: 'found batch 3 instead of 7' }
   const undecodable: Finding = { kind: 'undecodable', why: 'record 0 has the unknown type 9' }
   const readError: Finding = { kind: 'read-error', cause: new Error('EIO') }
-  const rows: Array<[Finding, Remainder, string]> = [
-    [full, nothing, 'clean'],
-    [zeroHeader, nothing, 'clean'],
-    [zeroHeader, something, 'torn'],
-    [zeroHeader, proof, 'corrupt'],
-    [zeroHeader, unsynced, 'torn'],
-    [holes, nothing, 'torn'],
-    [holes, something, 'torn'],
-    [holes, proof, 'corrupt'],
-    [holes, unsynced, 'torn'],
-    [noHoles, something, 'ambiguous'],
-    [noHoles, proof, 'corrupt'],
-    [noHoles, unsynced, 'torn'],
-    [badHeader, something, 'ambiguous'],
-    [badHeader, proof, 'corrupt'],
-    [stale, something, 'corrupt'],
-    [undecodable, nothing, 'corrupt'],
-    [readError, nothing, 'corrupt'],
-    [zeroHeader, unreadable, 'corrupt'],
+  const evidence = [nothing, sectors, unsynced, synced, unreadable]
+  const rows: Array<[Finding, ...string[]]> = [
+    [{ kind: 'full' }, 'clean', 'clean', 'clean', 'clean', 'clean'],
+    [{ kind: 'no-header' }, 'clean', 'torn', 'torn', 'corrupt', 'corrupt'],
+    [{ kind: 'torn-body' }, 'torn', 'torn', 'torn', 'corrupt', 'corrupt'],
+    [{ kind: 'bad-header' }, 'ambiguous', 'ambiguous', 'torn', 'corrupt', 'corrupt'],
+    [{ kind: 'bad-body' }, 'ambiguous', 'ambiguous', 'torn', 'corrupt', 'corrupt'],
+    [stale, 'corrupt', 'corrupt', 'corrupt', 'corrupt', 'corrupt'],
+    [undecodable, 'corrupt', 'corrupt', 'corrupt', 'corrupt', 'corrupt'],
+    [readError, 'corrupt', 'corrupt', 'corrupt', 'corrupt', 'corrupt'],
   ]
-  for (const [finding, behind, expected] of rows) {
-    const verdict = judge(finding, behind, 7)
-    t.equal(verdict.kind, expected, `${finding.kind}: ${verdict.why}`)
+  for (const [finding, ...expected] of rows) {
+    for (const [index, behind] of evidence.entries()) {
+      const own = judge(finding, behind, 7, 'own')
+      t.equal(own.kind, expected[index], `${finding.kind}: ${own.why}`)
+      const copy = judge(finding, behind, 7, 'copy')
+      const inCopy = expected[index] === 'ambiguous' ? 'torn' : expected[index]
+      t.equal(copy.kind, inCopy, `${finding.kind} in a copy: ${copy.why}`)
+    }
   }
 })
 

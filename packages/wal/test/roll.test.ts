@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { DiskCall } from '@tenure/testing'
@@ -307,11 +307,19 @@ t.test('a spare that is finished during close is used by the next open', async (
   t.notOk(isClosed, 'close waits for it')
   release()
   await closing
-  let prepared = 0
-  const next = await world.open({ observer: { sparePrepared: () => prepared++ } })
+  const { callCount } = world.disk
+  const next = await world.openWithSpare()
   await appendOneByOne(next, 1)
   await next.roll()
-  t.equal(prepared, 0, 'it is reused')
+  await world.clock.settle()
+  const created = world.disk.calls.filter(
+    (call) => call.index >= callCount && call.kind === 'rename' && /spare.*tmp$/.test(call.path),
+  )
+  t.same(
+    created.map(({ path }) => basename(path)),
+    ['spare-00000002-0000000000000004.tmp'],
+    'only the one after it is new',
+  )
   await next.close()
 })
 

@@ -135,8 +135,9 @@ t.test('makeCheckpoint rejects a directory without a log', async (t) => {
 
 // ---- sealed segments that are missing or bad
 
-const [oldest, middle, newest] = [11, 21, 31].map(
-  (lsn) => `wal/${String(lsn).padStart(16, '0')}-00000001.wal`,
+/** The segments that begin with LSN 11, 21 and 31. */
+const [oldest, middle, newest] = [2, 3, 4].map(
+  (sequence) => `wal/000000000000000${sequence}-00000001.wal`,
 ) as [string, string, string]
 
 const faults = {
@@ -237,7 +238,7 @@ t.test(
 t.test('a shortened segment in the history costs only the missing records', async (t) => {
   for (const [bytes, missing] of [
     [8192, []],
-    [2048, []],
+    [2560, []],
     [1024, [{ file: middle, lastMissingLsn: 30, coveredBy: 30 }]],
   ] as const) {
     const world = await withLog()

@@ -92,15 +92,28 @@ export class World {
 
   /** Paths of the files, relative to the log's directory. */
   files(): string[] {
-    return this.disk.files().map((path) => path.slice(directory.length + 1))
+    const paths = this.disk.files().filter((path) => path.startsWith(`${directory}/`))
+    return paths.map((path) => path.slice(directory.length + 1))
   }
 
   path(name: string): string {
     return `${directory}/${name}`
   }
 
+  /** Segments that have begun. */
   segments(): string[] {
-    return this.files().filter((name) => name.endsWith('.wal'))
+    return this.files().filter((name) => name.endsWith('.wal') && !this.isPrepared(name))
+  }
+
+  /** Whether the log cannot be opened without the file. */
+  isNeeded(name: string): boolean {
+    return name === 'HEAD' || (name.endsWith('.wal') && !this.isPrepared(name))
+  }
+
+  /** Whether it is the file of a segment that has not begun. */
+  isPrepared(name: string): boolean {
+    const header = this.disk.readFile(this.path(name)).subarray(0, 512)
+    return name.endsWith('.wal') && header.every((byte) => byte === 0)
   }
 }
 
@@ -228,6 +241,7 @@ export function withFileMethods(
     rename: (from, to) => disk.rename(from, to),
     remove: (path) => disk.remove(path),
     freeBytes: (path) => disk.freeBytes(path),
+    isPinned: (path) => disk.isPinned(path),
     removeDirectory: (path) => disk.removeDirectory(path),
     lock: (path, holder) => disk.lock(path, holder),
     async open(path, mode) {
@@ -237,6 +251,7 @@ export function withFileMethods(
         read: (into, position) => file.read(into, position),
         write: (bytes, position) => file.write(bytes, position),
         writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
+        pin: () => file.pin(),
         sync: () => file.sync(),
         close: () => file.close(),
         ...replace(file, path),

@@ -1,15 +1,8 @@
-import { crc32 } from 'node:zlib'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { readFully, removeIfPresent, withFile, writeFully } from '../disk/files.js'
 import { systemCode, WalError } from '../errors.js'
-import {
-  countZeroSectors,
-  encodeBatchHeader,
-  encodeRecord,
-  nextBatchOffset,
-  Place,
-} from '../format/batch.js'
-import { bytesEqual } from '../format/bytes.js'
+import { encodeRecord, nextBatchOffset, Place, sealBatch } from '../format/batch.js'
+import { alignUp, bytesEqual } from '../format/bytes.js'
 import {
   type DecodedFileHeader,
   decodeFileHeader,
@@ -23,7 +16,9 @@ import {
   fileHeaderBytes,
   recordBytesCeiling,
   recordHeaderBytes,
+  sectorBytes,
 } from '../format/limits.js'
+import { extentOf } from '../format/stamps.js'
 import type { Lsn } from '../lsn.js'
 import { Scanner } from '../scan/scanner.js'
 import { isBytes } from '../write/records.js'
@@ -39,6 +34,10 @@ export interface CheckpointFacts {
   readonly clockMs: number
   /** How many opens of the log had been marked as started, as far as the writer of the checkpoint knows. */
   readonly starts: number
+  /** Which shared log the log copies; 0 for a log of its own. */
+  readonly era: number
+  /** In which epoch of the shared log the last record was decided. */
+  readonly sharedEpoch: number
   /** The end of the sealed segment whose last record is the last one in the state. */
   readonly at: SegmentEnd
 }
@@ -84,41 +83,36 @@ async function writeChunks(
       previous: facts.at,
       gap: 'none',
       starts: facts.starts,
+      era: facts.era,
+      sharedEpoch: facts.sharedEpoch,
     })
     await writeFully(file, header.bytes, 0)
-    const place = new Place(facts.logId, 0)
+    const place = new Place(facts.logId, header.crc)
     let offset = fileHeaderBytes
     let number = 1
     let chain = header.crc
     let unsyncedBytes = 0
     const add = async (chunk: Uint8Array | undefined) => {
-      const bytes = new Uint8Array(
-        batchHeaderBytes + (chunk === undefined ? 0 : recordHeaderBytes + chunk.length),
-      )
-      if (chunk !== undefined) encodeRecord(bytes, batchHeaderBytes, chunk)
-      const body = bytes.subarray(batchHeaderBytes)
+      const bodyBytes = chunk === undefined ? 0 : recordHeaderBytes + chunk.length
       offset = nextBatchOffset(offset)
-      chain = encodeBatchHeader(
-        bytes,
-        {
-          batch: number,
-          firstLsn: number,
-          count: chunk === undefined ? 0 : 1,
-          bodyBytes: body.length,
-          bodyCrc: crc32(body),
-          chain,
-          epoch: facts.epoch,
-          zeroSectors: countZeroSectors(body, offset + batchHeaderBytes),
-          clockMs: facts.clockMs,
-          unsyncedBefore: 0,
-          starts: facts.starts,
-        },
-        place.crcAt(offset),
-      )
-      await writeFully(file, bytes, offset)
-      offset += bytes.length
+      const buffer = new Uint8Array(extentOf(offset, bodyBytes).writtenBytes)
+      if (chunk !== undefined) encodeRecord(buffer, batchHeaderBytes, chunk)
+      const batch = {
+        batch: number,
+        firstLsn: number,
+        count: chunk === undefined ? 0 : 1,
+        chain,
+        epoch: facts.epoch,
+        clockMs: facts.clockMs,
+        unsyncedBefore: 0,
+        starts: facts.starts,
+      }
+      const sealed = sealBatch(buffer, bodyBytes, batch, place, offset)
+      await writeFully(file, sealed.bytes, offset)
+      chain = sealed.chain
+      offset = sealed.end
       number++
-      unsyncedBytes += bytes.length
+      unsyncedBytes += sealed.bytes.length
       if (unsyncedBytes < syncEveryBytes) return
       // Piecewise, because one large sync would delay the syncs of the log.
       await file.sync()
@@ -207,7 +201,8 @@ export async function* readCheckpoint(
       if (batch.header.count === 0) break
       yield batch.body.subarray(recordHeaderBytes)
     }
-    if (scanner.end.offset !== fileBytes) throw badCheckpoint(name, 'it has bytes after its end')
+    if (alignUp(scanner.end.offset, sectorBytes) !== fileBytes)
+      throw badCheckpoint(name, 'it has bytes after its end')
     return header
   } finally {
     await file.close()

@@ -75,7 +75,7 @@ export async function makeCopy<T>(
   try {
     await listRoot(disk, from)
     await before?.(from)
-    staging = await Staging.open(disk, from, destination)
+    staging = await Staging.open(disk, destination, from)
     const contents = await new LogCopier(from, staging.layout, work).run()
     const found = await checkCopy(disk, from, staging.layout, contents)
     const { logId, epoch, firstLsn, lastLsn, segments, badCheckpoints } = found

@@ -9,8 +9,9 @@ import { checkpointName, type Layout } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
 import type { Examination, Segment } from '../recover/examination.js'
 import { surveyUntilStable } from '../recover/survey.js'
+import { refuseReused, SegmentReused } from '../scan/reuse.js'
 import { Scanner } from '../scan/scanner.js'
-import { copyFile } from './copy-file.js'
+import { type CopyRange, copyFile } from './copy-file.js'
 import { findSoundEnd } from './sound-end.js'
 
 /** How many times a copy restarts after a truncation removed a file that it needed. */
@@ -83,12 +84,17 @@ export class LogCopier {
     ])
     const onBytes = await this.#progressOf(segments, checkpoints)
     // Oldest first, because truncation removes the oldest first.
-    for (const { name } of sealed) {
-      await this.#copySealed(name, this.#from.segment(name), this.#to.segment(name), onBytes)
+    for (const [index, segment] of sealed.entries()) {
+      const { name } = segment
+      const end = segments[index + 1]!.header.previous.offset
+      await this.#withSegment(segment, (file) =>
+        this.#copySealed(name, file, this.#to.segment(name), { end, onBytes }),
+      )
     }
     for (const lsn of checkpoints) {
-      const [from, to] = [this.#from.checkpoint(lsn), this.#to.checkpoint(lsn)]
-      await this.#copySealed(checkpointName(lsn), from, to, onBytes)
+      await this.#withSource(this.#from.checkpoint(lsn), (file) =>
+        this.#copySealed(checkpointName(lsn), file, this.#to.checkpoint(lsn), { onBytes }),
+      )
     }
     const newest = await this.#copyNewest(segments.at(-1)!, onBytes)
     const bytes = [...this.#done.values()].reduce((sum, taken) => sum + taken, newest.bytes)
@@ -153,17 +159,16 @@ export class LogCopier {
     }
   }
 
-  async #copySealed(name: string, from: string, to: string, onBytes: (bytes: number) => void) {
-    await this.#withSource(from, async (file) => {
-      if (this.#done.has(name)) onBytes(await file.size())
-      else this.#done.set(name, await copyFile(this.#work.disk, file, to, { onBytes }))
-    })
+  async #copySealed(name: string, file: DiskFile, to: string, range: CopyRange) {
+    if (this.#done.has(name)) range.onBytes(await file.size())
+    else this.#done.set(name, await copyFile(this.#work.disk, file, to, range))
   }
 
   /** Runs last, so that the copy includes records that were written during the copy. */
-  async #copyNewest({ name, header }: Segment, onBytes: (bytes: number) => void) {
+  async #copyNewest(segment: Segment, onBytes: (bytes: number) => void) {
     const { disk, clock } = this.#work
-    const found = await this.#withSource(this.#from.segment(name), async (file) => {
+    const { name, header } = segment
+    const found = await this.#withSegment(segment, async (file) => {
       const scanner = new Scanner(file, await file.size(), header)
       const { end, tornTail } = await findSoundEnd(scanner, name, clock)
       const to = this.#to.segment(name)
@@ -179,12 +184,29 @@ export class LogCopier {
     return found
   }
 
+  /**
+   * Pins the segment's file, so that the writer does not use it again meanwhile. A pin can fail, or
+   * come too late, so what was read counts only if the file still contains the segment then.
+   */
+  #withSegment<T>({ name, header }: Segment, use: (file: DiskFile) => Promise<T>): Promise<T> {
+    return this.#withSource(this.#from.segment(name), async (file) => {
+      await file.pin()
+      try {
+        return await use(file)
+      } finally {
+        await refuseReused(file, name, header)
+      }
+    })
+  }
+
   async #withSource<T>(path: string, use: (file: DiskFile) => Promise<T>): Promise<T> {
     const file = await this.#work.disk.open(path, 'read').catch((error: unknown) => {
       throw systemCode(error) === 'ENOENT' ? new SourceTruncated() : error
     })
     try {
       return await use(file)
+    } catch (error) {
+      throw error instanceof SegmentReused ? new SourceTruncated() : error
     } finally {
       await file.close()
     }

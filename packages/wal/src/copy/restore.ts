@@ -45,7 +45,10 @@ export async function restoreLog(
     before: (layout) => refuseInUse(disk, layout),
     async finish(layout, copied, contents) {
       refuseTorn(contents)
-      const { segment, headFile } = await prepareLog(layout, settings)
+      // A backup of a copy of a shared log becomes a log of its own.
+      const isCopy = contents.segments.at(-1)?.header.era !== 0
+      const change = isCopy ? 'detach' : undefined
+      const { segment, headFile } = await prepareLog(layout, settings, change)
       await segment.file.close()
       await headFile.close()
       const { epoch, firstLsn } = segment.header

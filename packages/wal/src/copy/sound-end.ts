@@ -29,7 +29,8 @@ export async function findSoundEnd(
     if (await readOn(scanner)) look = 1
     const { finding } = scanner
     if (finding === undefined) throw new Error('the scan ended without a finding')
-    const { kind, why } = judge(finding, await scanner.remainder(), scanner.nextBatch)
+    const behind = await scanner.remainder()
+    const { kind, why } = judge(finding, behind, scanner.nextBatch, scanner.logKind)
     if (kind === 'clean') return { end: scanner.end }
     if (kind === 'torn') return { end: scanner.end, tornTail: why }
     if (look === readsToConfirmDamage) {
@@ -42,7 +43,7 @@ export async function findSoundEnd(
     scanner.retry()
     // The place was empty at the first read, so every record that was acknowledged then lies before
     // it.
-    const wasFree = finding.kind === 'zero-header'
+    const wasFree = finding.kind === 'no-header'
     if (wasFree && (await scanner.next()) !== undefined) return { end: scanner.end }
   }
 }

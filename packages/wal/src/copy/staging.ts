@@ -31,9 +31,11 @@ export class Staging {
   }
 
   /** Fails with `WAL_BAD_DESTINATION` if the destination is in use or lies in the source. */
-  static async open(disk: Disk, source: Layout, destination: string): Promise<Staging> {
+  static async open(disk: Disk, destination: string, source?: Layout): Promise<Staging> {
     const layout = new Layout(resolve(destination) + stagingSuffix)
-    for (const place of [destination, layout.root]) refuseWithin(source.root, place)
+    if (source !== undefined) {
+      for (const place of [destination, layout.root]) refuseWithin(source.root, place)
+    }
     const there = await listPlace(disk, destination)
     if (there.length > 0) throw occupied(destination, there)
     const foreign = (await listPlace(disk, layout.root)).filter((name) => !isRootName(name))

@@ -32,6 +32,9 @@ export interface Disk {
    */
   freeBytes(path: string): Promise<number>
 
+  /** Whether another descriptor pins the file. See `DiskFile.pin`. */
+  isPinned(path: string): Promise<boolean>
+
   /** Removes an empty directory. Durable only after `syncDirectory` of its parent. */
   removeDirectory(path: string): Promise<void>
 
@@ -66,6 +69,12 @@ export interface DiskFile {
 
   /** Like `write`, but blocks the event loop. */
   writeOnLoop(bytes: Uint8Array, position: number): number
+
+  /**
+   * Asks writers not to use the file for anything else until it is closed. Does nothing where the
+   * platform has no shared locks.
+   */
+  pin(): Promise<void>
 
   /** Must not resolve before all written bytes and the file's size are durable. */
   sync(): Promise<void>

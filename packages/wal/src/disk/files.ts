@@ -45,6 +45,10 @@ export async function writeFully(
   }
 }
 
+export function sizeOfFile(disk: Disk, path: string): Promise<number> {
+  return withFile(disk, path, 'read', (file) => file.size())
+}
+
 export async function removeIfPresent(disk: Disk, path: string): Promise<void> {
   try {
     await disk.remove(path)

@@ -1,4 +1,7 @@
 declare module 'fs-native-extensions' {
-  /** Takes an exclusive advisory lock on the file. Returns false if another descriptor holds it. */
-  export function tryLock(fd: number): boolean
+  /**
+   * Takes an advisory lock on the file, exclusive by default. Returns false if another descriptor
+   * holds it.
+   */
+  export function tryLock(fd: number, options?: { readonly shared: boolean }): boolean
 }

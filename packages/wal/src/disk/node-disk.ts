@@ -54,11 +54,7 @@ export const nodeDisk: Disk = {
   },
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
-    const flags = flagsOf[mode]
-    const fd = await spares.open(
-      () => openFile(path, flags),
-      () => fs.openSync(path, flags, 0o600),
-    )
+    const fd = await openDescriptor(path, flagsOf[mode])
     return new NodeDiskFile(fd, mode === 'durable' && O_DSYNC === undefined)
   },
 
@@ -73,6 +69,17 @@ export const nodeDisk: Disk = {
     throw Object.assign(new Error(`ENOTSUP: the file system of ${path} does not tell its size`), {
       code: 'ENOTSUP',
     })
+  },
+
+  async isPinned(path: string): Promise<boolean> {
+    const locks = await loadLocks()
+    if (locks === undefined) return false
+    const fd = await openDescriptor(path, O_RDWR)
+    try {
+      return !locks.tryLock(fd)
+    } finally {
+      await closeDescriptor(fd)
+    }
   },
 
   removeDirectory: (path: string) => fsp.rmdir(path),
@@ -108,6 +115,11 @@ export const nodeDisk: Disk = {
   },
 }
 
+/** The addon for locks, or `undefined` on platforms for which it has no binary. */
+function loadLocks(): Promise<typeof import('fs-native-extensions') | undefined> {
+  return import('fs-native-extensions').catch(() => undefined)
+}
+
 async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await fsp.stat(path)).isDirectory()
@@ -117,9 +129,23 @@ async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
+function openDescriptor(path: string, flags: number): Promise<number> {
+  return spares.open(
+    () => openFile(path, flags),
+    () => fs.openSync(path, flags, 0o600),
+  )
+}
+
 function openFile(path: string, flags: number): Promise<number> {
   return new Promise((resolve, reject) => {
     fs.open(path, flags, 0o600, (error, fd) => (error ? reject(error) : resolve(fd)))
+  })
+}
+
+function closeDescriptor(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (spares.close(fd)) resolve()
+    else fs.close(fd, (error) => (error ? reject(error) : resolve()))
   })
 }
 
@@ -163,6 +189,15 @@ class NodeDiskFile implements DiskFile {
     return count
   }
 
+  async pin(): Promise<void> {
+    try {
+      const locks = await loadLocks()
+      locks?.tryLock(this.#fd, { shared: true })
+    } catch {
+      // A file system without locks. The reader still notices when the file was used again.
+    }
+  }
+
   sync(): Promise<void> {
     return new Promise((resolve, reject) => {
       fs.fsync(this.#fd, (error) => (error ? reject(error) : resolve()))
@@ -170,9 +205,6 @@ class NodeDiskFile implements DiskFile {
   }
 
   close(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (spares.close(this.#fd)) resolve()
-      else fs.close(this.#fd, (error) => (error ? reject(error) : resolve()))
-    })
+    return closeDescriptor(this.#fd)
   }
 }

@@ -2,29 +2,31 @@ import { crc32 } from 'node:zlib'
 import type { Lsn } from '../lsn.js'
 import { alignUp, readUint64, viewOf, writeUint64 } from './bytes.js'
 import { batchAlignment, batchHeaderBytes, recordHeaderBytes, sectorBytes } from './limits.js'
+import { extentOf, headerRoomBytes, Stamps } from './stamps.js'
 
 /**
  * A batch is the atomic unit of the log: one write, one sync, one checksum.
  *
  *     offset  bytes  header
  *          0      4  magic "TNRB"
- *          4      4  CRC32 of bytes 8 to 63, seeded with the CRC32 of log id, segment and file offset
+ *          4      4  CRC32 of bytes 8 to 63, seeded with the CRC32 of log id, life and file offset
  *          8      8  batch number, counted through the whole log
  *         16      8  LSN of the first record (of the next one, if there are none)
  *         24      4  records
  *         28      4  body length in bytes
- *         32      4  CRC32 of the body
+ *         32      4  CRC32 of body and slots, as they are on the disk
  *         36      4  chain: the header CRC of the previous batch (the first: of the segment header)
  *         40      4  epoch
- *         44      4  body sectors that are zero on purpose
+ *         44      4  zero
  *         48      8  the writer's clock, milliseconds since the epoch
  *         56      4  previous batches that were not synced yet when this one was written
  *         60      4  starts: how many opens of the log have been marked as started
  *         64      …  body: the records, each after its length (24 bits) and its type (8 bits)
+ *          …      …  from the next multiple of 8 on: slots with the bytes that stamps displace (`Stamps`)
  *
- * All integers are little-endian. A header starts at a multiple of 8 and never crosses a sector,
- * so one lost sector cannot make it look damaged. A batch without records is a sync mark: it proves
- * that the batch before it was synced, and it carries the clock and the number of starts.
+ * All integers are little-endian. A header starts at a multiple of 8 and lies within one sector, before
+ * its stamp, so one lost sector cannot make it look damaged. A batch without records is a sync mark: it
+ * proves that the batch before it was synced, and it carries the clock and the number of starts.
  */
 export interface BatchHeader {
   readonly batch: number
@@ -34,7 +36,6 @@ export interface BatchHeader {
   readonly bodyCrc: number
   readonly chain: number
   readonly epoch: number
-  readonly zeroSectors: number
   readonly clockMs: number
   readonly unsyncedBefore: number
   /** How many opens of the log have been marked as started, including the current one if it is marked. */
@@ -44,14 +45,20 @@ export interface BatchHeader {
 const magic = 0x42_52_4e_54
 export const batchMagic = Buffer.from('TNRB', 'latin1')
 
-/** Binds a header to its place: the same bytes at any other place do not pass as a batch. */
+/**
+ * Binds batches to their log, to the life of their file, and to their place in it: the same bytes
+ * anywhere else do not pass as a batch.
+ */
 export class Place {
+  readonly stamps: Stamps
   readonly #bytes = new Uint8Array(32)
   readonly #view = viewOf(this.#bytes)
 
-  constructor(logId: Uint8Array, sequence: number) {
+  /** `life` is the CRC of the file's header. */
+  constructor(logId: Uint8Array, life: number) {
+    this.stamps = new Stamps(logId, life)
     this.#bytes.set(logId, 0)
-    writeUint64(this.#view, 16, sequence)
+    this.#view.setUint32(16, life, true)
   }
 
   crcAt(offset: number): number {
@@ -64,13 +71,43 @@ export class Place {
 export function nextBatchOffset(end: number): number {
   const offset = alignUp(end, batchAlignment)
   const left = sectorBytes - (offset % sectorBytes)
-  return left < batchHeaderBytes ? offset + left : offset
+  return left < headerRoomBytes ? offset + left : offset
+}
+
+/** What the caller knows about a batch. The rest of its header follows from its bytes. */
+export type BatchFacts = Omit<BatchHeader, 'bodyBytes' | 'bodyCrc'>
+
+/** A batch that is ready to be written. */
+export interface SealedBatch {
+  /** From the header to the end of the last sector. */
+  readonly bytes: Uint8Array
+  /** The header's CRC, which is the chain value of the next batch. */
+  readonly chain: number
+  /** Where its content ends in the file. */
+  readonly end: number
 }
 
 /**
- * Writes the header to the start of `bytes`. Returns its CRC, which is the chain value of the next
- * batch.
+ * Completes a batch for its place: stamps, slots, checksums and header. `buffer` contains the
+ * records from the end of the header on, and has room for the extent.
  */
+export function sealBatch(
+  buffer: Uint8Array,
+  bodyBytes: number,
+  facts: BatchFacts,
+  place: Place,
+  offset: number,
+): SealedBatch {
+  const extent = extentOf(offset, bodyBytes)
+  const bytes = buffer.subarray(0, extent.writtenBytes)
+  place.stamps.apply(bytes, offset, extent)
+  const bodyCrc = crc32(bytes.subarray(batchHeaderBytes, extent.contentBytes))
+  const header = { ...facts, bodyBytes, bodyCrc }
+  const chain = encodeBatchHeader(bytes, header, place.crcAt(offset))
+  return { bytes, chain, end: offset + extent.contentBytes }
+}
+
+/** Writes the header to the start of `bytes` and returns its CRC. */
 export function encodeBatchHeader(
   bytes: Uint8Array,
   header: BatchHeader,
@@ -85,7 +122,7 @@ export function encodeBatchHeader(
   view.setUint32(32, header.bodyCrc, true)
   view.setUint32(36, header.chain, true)
   view.setUint32(40, header.epoch, true)
-  view.setUint32(44, header.zeroSectors, true)
+  view.setUint32(44, 0, true)
   writeUint64(view, 48, header.clockMs)
   view.setUint32(56, header.unsyncedBefore, true)
   view.setUint32(60, header.starts, true)
@@ -113,28 +150,10 @@ export function decodeBatchHeader(bytes: Uint8Array, placeCrc: number): DecodedH
     bodyCrc: view.getUint32(32, true),
     chain: view.getUint32(36, true),
     epoch: view.getUint32(40, true),
-    zeroSectors: view.getUint32(44, true),
     clockMs: readUint64(view, 48),
     unsyncedBefore: view.getUint32(56, true),
     starts: view.getUint32(60, true),
   }
-}
-
-/**
- * How many sectors contain only zeros in this body. A sector that never reached the disk reads as
- * zeros. More zero sectors than the writer counted mean that the write was torn.
- */
-export function countZeroSectors(body: Uint8Array, fileOffset: number): number {
-  let zeroSectors = 0
-  let from = 0
-  while (from < body.length) {
-    const to = Math.min(body.length, from + sectorBytes - ((fileOffset + from) % sectorBytes))
-    let at = from
-    while (at < to && body[at] === 0) at++
-    if (at === to) zeroSectors++
-    from = to
-  }
-  return zeroSectors
 }
 
 const typeRecord = 1

@@ -19,6 +19,10 @@ export function alignUp(value: number, alignment: number): number {
   return Math.ceil(value / alignment) * alignment
 }
 
+export function alignDown(value: number, alignment: number): number {
+  return Math.floor(value / alignment) * alignment
+}
+
 const zeros = new Uint8Array(64 * 1024)
 
 /** Whether all bytes are zero. */

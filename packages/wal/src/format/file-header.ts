@@ -24,7 +24,12 @@ import { fileHeaderBytes } from './limits.js'
  *        104      4  previous segment: the CRC of its last header
  *        108      4  gap: 0 none, 1 a loss was accepted, 2 restored from a copy
  *        112      8  starts: how many opens had been marked as started before this file
- *        120    392  zero
+ *        120      8  era of the shared log that this log copies; 0 in a log of its own
+ *        128      8  epoch of the shared log in which the records were decided; 0 in a log of its own
+ *        136    376  zero
+ *
+ * The CRC also names this life of the file; see `Stamps`. A segment's first sector is zero from the
+ * time at which the file gets its name until the segment begins.
  *
  * The magic, the range of the CRC and the version keep their places in all later versions, so that an
  * old reader can tell a newer file from a damaged one.
@@ -43,6 +48,10 @@ export interface FileHeader {
   readonly gap: GapReason
   /** How many opens of the log had been marked as started. */
   readonly starts: number
+  /** Which shared log this log copies, beside the log id. 0 for a log of its own. */
+  readonly era: number
+  /** In which epoch of the shared log the records were decided. 0 for a log of its own. */
+  readonly sharedEpoch: number
 }
 
 /** The end of a segment, as recorded in the next segment's header. */
@@ -83,13 +92,15 @@ export function encodeFileHeader(header: FileHeader): { bytes: Uint8Array; crc: 
   view.setUint32(104, header.previous.chain, true)
   view.setUint32(108, gapReasons.indexOf(header.gap), true)
   writeUint64(view, 112, header.starts)
+  writeUint64(view, 120, header.era)
+  writeUint64(view, 128, header.sharedEpoch)
   const crc = crc32(bytes.subarray(12))
   view.setUint32(8, crc, true)
   return { bytes, crc }
 }
 
 /** Offsets of the 64-bit numbers. */
-const numberOffsets = [32, 40, 48, 56, 64, 72, 80, 88, 96, 112]
+const numberOffsets = [32, 40, 48, 56, 64, 72, 80, 88, 96, 112, 120, 128]
 
 export interface DecodedFileHeader extends FileHeader {
   readonly crc: number
@@ -139,5 +150,7 @@ export function decodeFileHeader(
     },
     gap,
     starts: readUint64(view, 112),
+    era: readUint64(view, 120),
+    sharedEpoch: readUint64(view, 128),
   }
 }

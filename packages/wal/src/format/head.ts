@@ -14,19 +14,21 @@ import { sectorBytes } from './limits.js'
  *
  *     offset  bytes  in each sector
  *          0      8  magic "TENURHED"
- *          8      4  CRC32 of bytes 12 to 47
+ *          8      4  CRC32 of bytes 12 to 55
  *         12      4  format version
  *         16     16  log id
  *         32      8  sequence of the newest segment; it decides the sector: even 0, odd 1
  *         40      8  epoch of its writer
+ *         48      8  era of the shared log that this log copies; 0 in a log of its own
  */
 export interface Head {
   readonly logId: Uint8Array
   readonly sequence: number
   readonly epoch: number
+  readonly era: number
 }
 
-const headBytes = 48
+const headBytes = 56
 const headFileBytes = 2 * sectorBytes
 const magic = 'TENURHED'
 
@@ -38,6 +40,7 @@ function encodeHead(head: Head): Uint8Array {
   bytes.set(head.logId, 16)
   writeUint64(view, 32, head.sequence)
   writeUint64(view, 40, head.epoch)
+  writeUint64(view, 48, head.era)
   view.setUint32(8, crc32(bytes.subarray(12)), true)
   return bytes
 }
@@ -66,10 +69,12 @@ function decodeHead(bytes: Uint8Array): Head | undefined {
       { remedy: 'Open the log with the release that wrote it, or a newer one' },
     )
   }
-  const [sequence, epoch] = [readUint64(view, 32), readUint64(view, 40)]
-  if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(epoch)) return undefined
-  return { logId: bytes.slice(16, 16 + logIdBytes), sequence, epoch }
+  const [sequence, epoch, era] = [32, 40, 48].map((at) => readUint64(view, at)) as Triple
+  if (![sequence, epoch, era].every(Number.isSafeInteger)) return undefined
+  return { logId: bytes.slice(16, 16 + logIdBytes), sequence, epoch, era }
 }
+
+type Triple = [number, number, number]
 
 /** The head, the reason why it cannot be read, or `undefined` if there is none yet. */
 export async function readHead(disk: Disk, layout: Layout): Promise<Head | string | undefined> {

@@ -6,8 +6,8 @@ import type { Lsn } from '../lsn.js'
  *
  *     HEAD                                   names the newest segment
  *     LOCK                                   held by the one process that may write
- *     wal/0000000000000001-00000001.wal      a segment: its first LSN and its writer's epoch
- *     wal/spare-00000001                     zeros, ready to become that epoch's next segment
+ *     wal/0000000000000001-00000001.wal      a segment: its sequence and its writer's epoch
+ *     wal/spare-00000001-0000000000000001    a file of that epoch that will become a segment again
  *     wal/reserve-00000001                   zeros, kept for an open of the log on a full disk
  *     checkpoint/0000000000004711.ckpt       the caller's state after that LSN
  *     quarantine/                            every byte that was ever cut off
@@ -35,9 +35,9 @@ export class Layout {
     return join(this.segments, name)
   }
 
-  /** Each epoch's spare has its own name, so that a superseded writer cannot use it. */
-  spare(epoch: number): string {
-    return join(this.segments, `spare-${digits(epoch, 8)}`)
+  /** Each epoch's spares have their own names, so that a superseded writer cannot use them. */
+  spare(epoch: number, number: number): string {
+    return join(this.segments, `spare-${digits(epoch, 8)}-${digits(number, 16)}`)
   }
 
   reserve(epoch: number): string {
@@ -56,22 +56,24 @@ export function isRootName(name: string): boolean {
   return /^(HEAD|HEAD\.tmp|LOCK|wal|checkpoint|quarantine|lost\+found)$/.test(name)
 }
 
-export function segmentName(firstLsn: Lsn, epoch: number): string {
-  return `${digits(firstLsn, 16)}-${digits(epoch, 8)}.wal`
+export function segmentName(sequence: number, epoch: number): string {
+  return `${digits(sequence, 16)}-${digits(epoch, 8)}.wal`
 }
 
-export function isSpareName(name: string): boolean {
-  return /^spare-\d{8,}$/.test(name)
+/** The number in a spare's name, or `undefined` for other names. */
+export function numberOfSpareName(name: string): number | undefined {
+  const match = /^spare-\d{8,}-(\d{16})$/.exec(name)
+  return match === null ? undefined : Number(match[1])
 }
 
 export function isReserveName(name: string): boolean {
   return /^reserve-\d{8,}$/.test(name)
 }
 
-/** The first LSN and epoch in a segment's name, or `undefined` for other names. */
-export function parseSegmentName(name: string): { firstLsn: Lsn; epoch: number } | undefined {
+/** The sequence and epoch in a segment's name, or `undefined` for other names. */
+export function parseSegmentName(name: string): { sequence: number; epoch: number } | undefined {
   const match = /^(\d{16})-(\d{8,})\.wal$/.exec(name)
-  return match === null ? undefined : { firstLsn: Number(match[1]), epoch: Number(match[2]) }
+  return match === null ? undefined : { sequence: Number(match[1]), epoch: Number(match[2]) }
 }
 
 export function checkpointName(lsn: Lsn): string {

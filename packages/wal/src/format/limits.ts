@@ -6,6 +6,9 @@ export const fileHeaderBytes = 512
 
 export const batchHeaderBytes = 64
 
+/** The end of each sector tells in which life of the file it was written; see `Stamps`. */
+export const stampBytes = 8
+
 /** Batch headers start at multiples of this. */
 export const batchAlignment = 8
 
@@ -14,9 +17,6 @@ export const recordHeaderBytes = 4
 
 /** The largest value of 24 bits. */
 export const recordBytesCeiling = 2 ** 24 - 1
-
-/** The most that a batch adds to a segment besides its body: its header, alignment, and padding. */
-export const batchOverheadBytes = 2 * batchHeaderBytes + batchAlignment
 
 /**
  * Size of an epoch's first segment. It is small, so that a restart costs little disk space. Later
@@ -30,6 +30,12 @@ export const firstSegmentBytes = 1024 * 1024
  */
 export const calmPieceBytes = 256 * 1024
 export const hurriedPieceBytes = 4 * 1024 * 1024
+
+/** Maximum interval between the syncs of a copy of a shared log. */
+export const copySyncMsMax = 100
+
+/** How many files of removed segments the log keeps at most, to use them again. */
+export const sparesMax = 8
 
 /** A copy is synced in pieces of this size, to delay commits on the same disk as little as possible. */
 export const copyPieceBytes = 8 * 1024 * 1024

@@ -4,7 +4,7 @@ import type { Disk, DiskFile } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
 import { noLog } from '../errors.js'
 import { Place } from '../format/batch.js'
-import { type DecodedFileHeader, decodeFileHeader, logIdBytes } from '../format/file-header.js'
+import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.js'
 import { Layout, segmentPath } from '../format/layout.js'
 import { fileHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
@@ -12,7 +12,7 @@ import type { BadCheckpoint, Examination, Gap } from '../recover/examination.js'
 import { salvage } from '../recover/salvage.js'
 import { checkedStart, type RecordRange, readRecords } from '../scan/record-range.js'
 import { examineUntilStable } from './examine-until-stable.js'
-import { type RemainingBatch, readRemainingBatches } from './remaining-batches.js'
+import { findLife, type RemainingBatch, readRemainingBatches } from './remaining-batches.js'
 import { type LogOpening, openingsOf } from './verify.js'
 
 /** A readable batch after the damage. */
@@ -126,40 +126,29 @@ export class Diagnosis {
   }
 
   async *#salvage({ file, offset }: CutOff, handle: DiskFile): AsyncGenerator<SalvagedBatch> {
-    for (const place of await this.#placesOf(handle, file)) {
-      let isRight = false
-      for await (const batch of readRemainingBatches(handle, place, offset || fileHeaderBytes)) {
-        isRight = true
-        if (batch.header.count > 0) yield toSalvagedBatch(file, batch)
-      }
-      if (isRight) return
+    const place = await this.#placeOf(handle, file)
+    if (place === undefined) return
+    for await (const batch of readRemainingBatches(handle, place, offset || fileHeaderBytes)) {
+      if (batch.header.count > 0) yield toSalvagedBatch(file, batch)
     }
   }
 
   /**
-   * The checksum of a batch covers its segment's sequence. If the segment's header is unreadable,
-   * try the sequences after the last trusted segment.
+   * The checksum of a batch covers its file's header. If that is unreadable, the stamps tell its
+   * checksum.
    */
-  async #placesOf(handle: DiskFile, file: string): Promise<Place[]> {
+  async #placeOf(handle: DiskFile, file: string): Promise<Place | undefined> {
     const header = await readHeader(handle, file)
-    if (header !== undefined) return [new Place(header.logId, header.sequence)]
-    const { end, highestSequence, logId = noLogId } = this.#examination
-    const count = Math.min(highestSequence + 1 - end.sequence, placesMax)
-    return Array.from({ length: count }, (_, at) => new Place(logId, end.sequence + 1 + at))
+    if (header !== undefined) return new Place(header.logId, header.crc)
+    const { logId } = this.#examination
+    const life = logId === undefined ? undefined : await findLife(handle, logId)
+    return logId === undefined || life === undefined ? undefined : new Place(logId, life)
   }
 
   #pathOf(file: string): string {
     return this.#layout.segment(file.slice(segmentPath('').length))
   }
 }
-
-/**
- * Limits the guesses, because each one scans the whole file and the highest sequence may itself be
- * wrong.
- */
-const placesMax = 256
-
-const noLogId = new Uint8Array(logIdBytes)
 
 function cutOffOf({ damage, segments, end, afterEnd }: Examination): CutOff[] {
   if (damage === undefined) return []

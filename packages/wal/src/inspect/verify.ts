@@ -59,9 +59,12 @@ export async function verifyLog(
   }
 }
 
-/** One open of the log by a writer, whose records start at `firstLsn`. */
+/**
+ * One open of the log by a writer, whose records start at `firstLsn`. In a copy of a shared log, one
+ * epoch of the shared log.
+ */
 export interface LogOpening {
-  /** How many times the log had been opened, including this time. */
+  /** How many times the log had been opened, including this time. In a copy: the shared epoch. */
   readonly epoch: number
   readonly firstLsn: Lsn
   /** Time on the writer's clock. */
@@ -69,9 +72,17 @@ export interface LogOpening {
 }
 
 export function openingsOf(segments: readonly Segment[]): LogOpening[] {
-  const isOpening = ({ header }: Segment, before: Segment | undefined) =>
-    before === undefined ? header.previous.sequence === 0 : header.epoch !== before.header.epoch
+  // A copy has shared epoch 0 until its first record.
+  const epochOf = ({ header }: Segment) => (header.era === 0 ? header.epoch : header.sharedEpoch)
+  const isOpening = (segment: Segment, before: Segment | undefined) =>
+    before === undefined
+      ? segment.header.previous.lastLsn === 0
+      : epochOf(segment) !== epochOf(before)
   return segments
     .filter((segment, index) => isOpening(segment, segments[index - 1]))
-    .map(({ header: { epoch, firstLsn, clockMs: at } }) => ({ epoch, firstLsn, at }))
+    .filter((segment) => epochOf(segment) > 0)
+    .map((segment) => {
+      const { firstLsn, clockMs: at } = segment.header
+      return { epoch: epochOf(segment), firstLsn, at }
+    })
 }

@@ -8,6 +8,8 @@ export interface Examination {
   /** The directory holds no log yet. */
   readonly fresh: boolean
   readonly logId: Uint8Array | undefined
+  /** Which shared log this log copies; 0 for a log of its own. */
+  readonly era: number
   /** The content of `HEAD`. */
   readonly head: Head | string | undefined
   /** The trusted segments, oldest first. */
@@ -31,13 +33,13 @@ export interface Examination {
   readonly goodCheckpoints: readonly Lsn[]
   readonly badCheckpoints: readonly BadCheckpoint[]
   /** A torn write after the end. */
-  readonly torn: { readonly contentEnd: number; readonly why: string } | undefined
+  readonly torn: { readonly why: string } | undefined
   readonly damage: Damage | undefined
   /** Damage in what a checkpoint covers, as far as that was read. Recovery does not need it. */
   readonly historyDamage: readonly HistoryDamage[]
   /** Segments after the end, which accepting the loss would cut off. */
   readonly afterEnd: readonly string[]
-  /** Segments that an accepted loss has cut off. */
+  /** Segments that an accepted loss has cut off, and unreadable files that `HEAD` does not name yet. */
   readonly superseded: readonly string[]
   /** Segments whose creation was interrupted before they received a record. */
   readonly unfinished: readonly string[]

@@ -18,6 +18,7 @@ import {
   findHole,
   findLineageFault,
   type LineageFault,
+  type Prepared,
   precedesTrusted,
   supersedes,
   trustedSegments,
@@ -64,6 +65,7 @@ class Examiner {
   #records = 0
   #bytes = 0
   #torn: Examination['torn']
+  #era = 0
   #damage: Damage | undefined
   readonly #historyDamage: HistoryDamage[] = []
 
@@ -76,9 +78,26 @@ class Examiner {
 
   async run(): Promise<Examination> {
     const inventory = await takeInventory(this.#disk, this.#layout, this.#depth)
-    const { head, found, unreadable } = inventory
+    const { head, found } = inventory
     this.#goodCheckpoints = inventory.goodCheckpoints
+    const newestHeader = found.at(-1)?.header ?? this.#goodCheckpoints[0]
+    this.#era = (typeof head === 'object' ? head : newestHeader)?.era ?? 0
     const headSequence = typeof head === 'string' ? Number.MAX_SAFE_INTEGER : (head?.sequence ?? 0)
+    // `HEAD` names the newest segment that has begun, so what has a later name holds no records.
+    const hasBegun = ({ sequence }: Prepared) =>
+      typeof head !== 'object' || sequence <= head.sequence
+    const isUnborn = head === undefined && newestHeader === undefined
+    const sequences = new Set(found.map(({ header }) => header.sequence))
+    // A prepared file can come back after a failed sync, beside the segment that took its place.
+    const cleared = inventory.prepared.filter(
+      (it) => !isUnborn && hasBegun(it) && !sequences.has(it.sequence),
+    )
+    const prepared = inventory.prepared.filter((it) => !cleared.includes(it))
+    const foreign = inventory.unreadable.filter((it) => !hasBegun(it))
+    const unreadable = [
+      ...inventory.unreadable.filter(hasBegun),
+      ...cleared.map((it) => ({ ...it, why: 'its header is zeros' })),
+    ]
     const unfinished: Found[] = []
     for (const segment of found) {
       if (segment.header.sequence > headSequence && (await this.#isEmpty(segment))) {
@@ -92,8 +111,7 @@ class Examiner {
     const doubtful = unreadable.filter((it) => !unlinked.includes(it))
     const isLog = present.length > 0 || checkpointLsn !== undefined
     const fault =
-      findLineageFault(linked, present, doubtful) ??
-      compareHead(head, linked.at(-1)?.header.sequence ?? 0, isLog)
+      findLineageFault(linked, present, doubtful) ?? compareHead(head, linked.at(-1)?.header, isLog)
     this.#noteHole(linked, unlinked)
     await this.#scanSegments(linked, fault)
 
@@ -114,6 +132,7 @@ class Examiner {
     return {
       fresh: head === undefined && present.length === 0 && this.#damage === undefined,
       logId: inventory.logId ?? this.#goodCheckpoints[0]?.logId,
+      era: this.#era,
       head,
       segments: this.#segments,
       end: this.#end,
@@ -124,6 +143,8 @@ class Examiner {
         // If no segment is left, use the checkpoint's place.
         this.#end.sequence,
         ...present.map((segment) => segment.header.sequence),
+        // Ignore impossible numbers: the file may not be ours.
+        ...unreadable.map(({ sequence }) => (sequence < sequenceMax ? sequence : 0)),
       ),
       highestEpoch: Math.max(
         0,
@@ -152,8 +173,8 @@ class Examiner {
       damage: this.#damage,
       historyDamage: this.#historyDamage,
       afterEnd: [...names(cut), ...names(unread)],
-      superseded: [...names(superseded), ...names(cutOff)],
-      unfinished: names(unfinished),
+      superseded: [...names(superseded), ...names(cutOff), ...names(foreign)],
+      unfinished: [...names(unfinished), ...names(prepared)],
       stranded: [...names(stranded), ...names(unlinked)].sort(),
       leftovers: inventory.leftovers,
     }
@@ -163,8 +184,8 @@ class Examiner {
     return withFile(this.#disk, this.#layout.segment(segment.name), 'read', async (file) => {
       const scanner = new Scanner(file, segment.fileBytes, segment.header)
       if ((await scanner.next()) !== undefined) return false
-      const { nonZero, readError } = await scanner.remainder()
-      return !nonZero && readError === undefined
+      const { isWritten, readError } = await scanner.remainder()
+      return !isWritten && readError === undefined
     })
   }
 
@@ -225,7 +246,7 @@ class Examiner {
       return await withFile(this.#disk, this.#layout.segment(name), 'read', async (file) => {
         const bytes = await readFully(file, new Uint8Array(batchHeaderBytes), at)
         if (bytes.length < batchHeaderBytes) return false
-        const place = new Place(header.logId, header.sequence)
+        const place = new Place(header.logId, header.crc)
         return decodeBatchHeader(bytes, place.crcAt(at))?.chain === chain
       })
     } catch (error) {
@@ -326,10 +347,10 @@ class Examiner {
     const { finding, offset } = scanner
     if (finding === undefined) throw new Error('the scan ended without a finding')
     const behind = await scanner.remainder()
-    const verdict = judge(finding, behind, scanner.nextBatch)
+    const verdict = judge(finding, behind, scanner.nextBatch, scanner.logKind)
     if (verdict.kind === 'clean' || (await this.#goesOn(scanner))) return
     if (verdict.kind === 'torn') {
-      this.#torn = { contentEnd: behind.contentEnd, why: verdict.why }
+      this.#torn = { why: verdict.why }
     } else {
       const later = behind.later?.header
       this.#report({
@@ -347,7 +368,8 @@ class Examiner {
    * it was written after the scan.
    */
   async #goesOn(scanner: Scanner): Promise<boolean> {
-    if (!this.#besideWriter) return false
+    // A writer does not make a file unreadable.
+    if (!this.#besideWriter || scanner.finding?.kind === 'read-error') return false
     scanner.retry()
     return (await scanner.next()) !== undefined
   }
@@ -378,6 +400,8 @@ class Examiner {
     this.#damage = { ...this.#damage, acceptable }
   }
 }
+
+const sequenceMax = Number.MAX_SAFE_INTEGER
 
 /** A batch stores the epoch in 32 bits. */
 const epochMax = 2 ** 32 - 1

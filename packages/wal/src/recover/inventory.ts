@@ -8,7 +8,7 @@ import {
 import type { Disk } from '../disk/disk.js'
 import { listIfPresent, readFully, withFile } from '../disk/files.js'
 import { systemCode, WalError } from '../errors.js'
-import { bytesEqual } from '../format/bytes.js'
+import { bytesEqual, isZero } from '../format/bytes.js'
 import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.js'
 import { type Head, readHead } from '../format/head.js'
 import {
@@ -21,8 +21,10 @@ import {
 } from '../format/layout.js'
 
 import { fileHeaderBytes } from '../format/limits.js'
+import type { Lsn } from '../lsn.js'
+import { firstLsnIn } from '../scan/first-batch.js'
 import type { BadCheckpoint, Depth } from './examination.js'
-import type { Found, Unreadable } from './lineage.js'
+import type { Found, Prepared, Unreadable } from './lineage.js'
 
 /** The files of a log's directory, by name and header. */
 export interface Inventory {
@@ -32,6 +34,8 @@ export interface Inventory {
   /** Segments of this log, ordered by sequence. */
   readonly found: readonly Found[]
   readonly unreadable: readonly Unreadable[]
+  /** Files of segments that have not begun: their header is zeros. */
+  readonly prepared: readonly Prepared[]
   /** Newest first. For a recovery, only the newest. */
   readonly goodCheckpoints: readonly DecodedFileHeader[]
   readonly badCheckpoints: readonly BadCheckpoint[]
@@ -45,7 +49,7 @@ export async function takeInventory(disk: Disk, layout: Layout, depth: Depth): P
   const head = await readHead(disk, layout)
   const inQuarantine = await listIfPresent(disk, layout.quarantine)
   const segments = await listIfPresent(disk, layout.segments)
-  const { headers, unreadable } = await readHeaders(disk, layout, segments)
+  const { headers, unreadable, prepared } = await readHeaders(disk, layout, segments)
   const logId =
     typeof head === 'string' ? headers[0]?.header.logId : (head?.logId ?? headers[0]?.header.logId)
   const found: Found[] = []
@@ -53,8 +57,13 @@ export async function takeInventory(disk: Disk, layout: Layout, depth: Depth): P
     const { name, header } = segment
     if (logId === undefined || bytesEqual(header.logId, logId)) found.push(segment)
     else {
-      const { firstLsn, epoch } = header
-      unreadable.push({ name, firstLsn, epoch, why: 'it belongs to another log' })
+      const { sequence, epoch } = header
+      unreadable.push({ name, sequence, epoch, why: 'it belongs to another log' })
+    }
+  }
+  if (logId !== undefined) {
+    for (const [index, segment] of unreadable.entries()) {
+      unreadable[index] = { ...segment, firstLsn: await findFirstLsn(disk, layout, segment, logId) }
     }
   }
   const checkpoints = await listIfPresent(disk, layout.checkpoints)
@@ -70,6 +79,7 @@ export async function takeInventory(disk: Disk, layout: Layout, depth: Depth): P
     head,
     found,
     unreadable,
+    prepared,
     goodCheckpoints: good,
     badCheckpoints: bad,
     leftovers,
@@ -80,36 +90,62 @@ async function readHeaders(
   disk: Disk,
   layout: Layout,
   names: readonly string[],
-): Promise<{ readonly headers: Found[]; readonly unreadable: Unreadable[] }> {
+): Promise<{
+  readonly headers: Found[]
+  readonly unreadable: Unreadable[]
+  readonly prepared: Prepared[]
+}> {
   const headers: Found[] = []
   const unreadable: Unreadable[] = []
+  const prepared: Prepared[] = []
   for (const name of names.toSorted()) {
     const named = parseSegmentName(name)
     if (named === undefined) continue
     const segment = await readHeader(disk, layout, name)
-    if (typeof segment === 'string') unreadable.push({ name, ...named, why: segment })
+    if (segment === 'prepared') prepared.push({ name, ...named })
+    else if ('why' in segment) unreadable.push({ name, ...named, ...segment })
     else headers.push(segment)
   }
   headers.sort((a, b) => a.header.sequence - b.header.sequence || a.header.epoch - b.header.epoch)
-  return { headers, unreadable }
+  return { headers, unreadable, prepared }
 }
 
-async function readHeader(disk: Disk, layout: Layout, name: string): Promise<Found | string> {
+async function readHeader(
+  disk: Disk,
+  layout: Layout,
+  name: string,
+): Promise<Found | 'prepared' | { readonly why: string }> {
   try {
     return await withFile(disk, layout.segment(name), 'read', async (file) => {
       const fileBytes = await file.size()
       const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+      if (isZero(sector)) return 'prepared'
       const header = decodeFileHeader(sector, 'segment', name)
-      if (typeof header === 'string') return header
-      const expected = segmentName(header.firstLsn, header.epoch)
+      if (typeof header === 'string') return { why: header }
+      const expected = segmentName(header.sequence, header.epoch)
       if (expected === name) return { name, header, fileBytes }
-      return `its header does not match its name; the name should be ${expected}`
+      return { why: `its header does not match its name; the name should be ${expected}` }
     })
   } catch (error) {
     // A writer may have removed the file since it was listed. The caller retries.
     const code = systemCode(error)
     if (error instanceof WalError || code === undefined || code === 'ENOENT') throw error
-    return `it cannot be read: ${code}`
+    return { why: `it cannot be read: ${code}` }
+  }
+}
+
+async function findFirstLsn(
+  disk: Disk,
+  layout: Layout,
+  { name }: Unreadable,
+  logId: Uint8Array,
+): Promise<Lsn | undefined> {
+  try {
+    const path = layout.segment(name)
+    return await withFile(disk, path, 'read', (file) => firstLsnIn(file, logId))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === undefined) throw error
+    return undefined
   }
 }
 

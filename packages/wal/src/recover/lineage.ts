@@ -1,5 +1,5 @@
 import type { Damage, HistoryDamage } from '../damage.js'
-import type { DecodedFileHeader } from '../format/file-header.js'
+import type { DecodedFileHeader, FileHeader } from '../format/file-header.js'
 import type { Head } from '../format/head.js'
 import { segmentPath } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
@@ -14,12 +14,18 @@ export interface Found {
   readonly fileBytes: number
 }
 
-/** A segment with an unreadable header, and what its name says. */
-export interface Unreadable {
+/** A file of a segment that has not begun, and what its name says. */
+export interface Prepared {
   readonly name: string
-  readonly firstLsn: Lsn
+  readonly sequence: number
   readonly epoch: number
+}
+
+/** A segment with an unreadable header, and what its name says. */
+export interface Unreadable extends Prepared {
   readonly why: string
+  /** Absent if its first batch is unreadable, too. */
+  readonly firstLsn?: Lsn | undefined
 }
 
 /** A fault in the order of the files, found by names and headers alone. */
@@ -94,12 +100,8 @@ export function findLineageFault(
  * Whether a segment with an unreadable header lies in the covered part, judging by its name. The
  * trusted segments start after it, which is possible only if a checkpoint covers it.
  */
-export function precedesTrusted(
-  [first]: readonly Found[],
-  { firstLsn, epoch }: Unreadable,
-): boolean {
-  if (first === undefined) return false
-  return firstLsn <= first.header.previous.lastLsn && epoch <= first.header.epoch
+export function precedesTrusted([first]: readonly Found[], { sequence }: Unreadable): boolean {
+  return first !== undefined && sequence < first.header.sequence
 }
 
 /**
@@ -113,7 +115,7 @@ export function findHole(
 ): Pick<HistoryDamage, 'file' | 'why' | 'firstMissingLsn' | 'lastMissingLsn'> | undefined {
   if (first === undefined) return undefined
   const { lastLsn: lastMissingLsn, sequence } = first.header.previous
-  const missing = unlinked.map(({ firstLsn }) => firstLsn)
+  const missing = unlinked.map(({ firstLsn }) => firstLsn ?? lastMissingLsn)
   if (olderCheckpoint !== undefined) missing.push(olderCheckpoint + 1)
   const firstMissingLsn = Math.min(...missing)
   if (firstMissingLsn > lastMissingLsn) return undefined
@@ -128,9 +130,10 @@ export function findHole(
 /** Compares `HEAD` with the newest segment. `isLog` says whether `HEAD` must exist. */
 export function compareHead(
   head: Head | string | undefined,
-  lastSequence: number,
+  last: FileHeader | undefined,
   isLog: boolean,
 ): LineageFault | undefined {
+  const lastSequence = last?.sequence ?? 0
   const file = 'HEAD'
   const doubt = 'so newer segments may be missing without notice'
   if (typeof head === 'string') return { file, why: `${head}, ${doubt}` }
@@ -146,6 +149,14 @@ export function compareHead(
       why:
         `it names segment ${head.sequence}, but segment ${lastSequence} holds records: ` +
         'HEAD is an older copy, or two writers were active concurrently',
+    }
+  }
+  if (last !== undefined && last.epoch !== head.epoch) {
+    return {
+      file,
+      why:
+        `it names segment ${head.sequence} of epoch ${head.epoch}, but epoch ${last.epoch} wrote that segment: ` +
+        'two writers were active concurrently',
     }
   }
   return undefined
@@ -164,7 +175,7 @@ export function supersedes(header: DecodedFileHeader, other: DecodedFileHeader):
 export function cutsOffUnreadable(header: DecodedFileHeader, named: Unreadable): boolean {
   return (
     header.gap === 'accepted-loss' &&
-    named.epoch < header.epoch &&
-    named.firstLsn > header.previous.lastLsn
+    header.previous.sequence < named.sequence &&
+    named.sequence < header.sequence
   )
 }

@@ -1,7 +1,14 @@
 import type { Disk } from '../disk/disk.js'
-import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from '../disk/files.js'
-import { saysNoSpace, WalDamageError, WalError } from '../errors.js'
-import { endOfContent, isZero } from '../format/bytes.js'
+import {
+  listIfPresent,
+  readFully,
+  removeIfPresent,
+  sizeOfFile,
+  withFile,
+  writeFully,
+} from '../disk/files.js'
+import { saysNoSpace, systemCode, WalDamageError, WalError } from '../errors.js'
+import { alignDown, bytesEqual, endOfContent, isZero } from '../format/bytes.js'
 import {
   beginning,
   type FileHeader,
@@ -9,18 +16,20 @@ import {
   type SegmentEnd,
 } from '../format/file-header.js'
 import { HeadFile } from '../format/head.js'
-import {
-  isReserveName,
-  isSpareName,
-  type Layout,
-  segmentName,
-  temporarySuffix,
-} from '../format/layout.js'
-import { readWindowBytes } from '../format/limits.js'
+import { isReserveName, type Layout, segmentName, temporarySuffix } from '../format/layout.js'
+import { readWindowBytes, sectorBytes, stampBytes } from '../format/limits.js'
+import { Stamps } from '../format/stamps.js'
 import type { LogSettings } from '../options.js'
-import { Scanner } from '../scan/scanner.js'
-import { beginSegment, type SegmentFile } from '../write/segment-file.js'
-import { adoptZeroFile, makeZeroFile, type ZeroFile } from '../write/zero-file.js'
+import { Scanner, sectorsIn } from '../scan/scanner.js'
+import {
+  beginSegment,
+  type PreparedFile,
+  prepareSegmentFile,
+  type ReservedFile,
+  type SegmentFile,
+} from '../write/segment-file.js'
+import { SparePool } from '../write/spare-pool.js'
+import { makeZeroFile } from '../write/zero-file.js'
 import { firstLsnBehindGap } from './declared-gap.js'
 import type { Examination, Segment } from './examination.js'
 import { examine } from './examine.js'
@@ -33,15 +42,26 @@ export interface PreparedLog {
   readonly headFile: HeadFile
   /** Bytes that were cut off, after they were copied to the quarantine. */
   readonly quarantinedBytes: number
-  /** The size of a spare that was left by an earlier epoch and now belongs to this one. */
-  readonly spareBytes: number | undefined
+  /** Files that were left by an earlier epoch and now belong to this one. */
+  readonly pool: SparePool
   readonly hasReserve: boolean
 }
 
+/**
+ * What an open changes about whose log the directory is. `detach`: a copy of a shared log becomes a
+ * log of its own. `attach`: a log of its own becomes the beginning of a shared log.
+ */
+export type IdentityChange = 'detach' | 'attach'
+
 /** Recovers the log and creates this epoch's first segment. The caller holds the lock. */
-export async function prepareLog(layout: Layout, settings: LogSettings): Promise<PreparedLog> {
+export async function prepareLog(
+  layout: Layout,
+  settings: LogSettings,
+  change?: IdentityChange,
+): Promise<PreparedLog> {
   const { disk } = settings
-  const examination = await examine(disk, layout, 'recovery')
+  const examination = await examineAlone(disk, layout)
+  refuseOtherIdentity(layout, examination, settings, change)
   const { damage, end, segments } = examination
   refuseDamage(examination, settings)
 
@@ -49,32 +69,30 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
   for (const name of examination.unfinished) await removeIfPresent(disk, layout.segment(name))
   await disk.createDirectory(layout.segments)
   const header = nextHeader(examination, settings)
-  const { spare, reserve } = await adoptSpareAndReserve(layout, settings, header)
-  // Before anything else is written: the disk may have space for nothing else. Prefer the spare to
+  const { epoch } = header
+  const pool = await SparePool.open(disk, layout, { epoch, bytesMin: settings.firstSegmentBytes })
+  const reserve = await adoptReserve(layout, settings, epoch)
+  // Before anything else is written: the disk may have space for nothing else. Prefer a spare to
   // the reserve, because a roll may use whichever is left.
-  const first = await makeFirst(layout, settings, header, spare ?? reserve)
+  const { reserved, isReserve } = await reserveFirst(layout, settings, header, pool, reserve)
 
   let quarantinedBytes = 0
   const last = segments.at(-1)
   if (last !== undefined) {
     const isCut = examination.torn !== undefined || damage !== undefined
-    if (isCut) quarantinedBytes = await quarantineTail(disk, layout, last.name, end.offset)
+    if (isCut) quarantinedBytes = await quarantineTail(disk, layout, last, end.offset)
     await rewrite(disk, layout, last.name, end.offset)
     if (!isCovered(examination)) await refuseChange(disk, layout, last, end)
   }
   const mode = settings.sync === 'always' ? 'durable' : 'write'
   const headFile = await HeadFile.open(disk, layout)
-  let segment: SegmentFile | undefined
+  let prepared: PreparedFile | undefined
+  let segment: SegmentFile
   try {
     await headFile.refuseIfChanged(examination.head)
-    segment = await beginSegment(
-      disk,
-      layout,
-      headFile,
-      first.path,
-      { ...header, segmentBytes: first.bytes },
-      mode,
-    )
+    prepared = await prepareSegmentFile(disk, layout, reserved, header, mode)
+    const own = { ...header, segmentBytes: reserved.bytes }
+    segment = await beginSegment(prepared, own, headFile, mode)
     // From here on the new segment records what is cut off. Moving it to the quarantine only tidies
     // up.
     const cutOff = [
@@ -83,7 +101,7 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
     ]
     for (const name of cutOff) await moveToQuarantine(disk, layout, name)
   } catch (error) {
-    await segment?.file.close()
+    await prepared?.file.close()
     await headFile.close()
     throw error
   }
@@ -92,9 +110,53 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
     segment,
     headFile,
     quarantinedBytes,
-    spareBytes: spare === first ? undefined : spare?.bytes,
-    hasReserve: reserve !== undefined && reserve !== first,
+    pool,
+    hasReserve: reserve !== undefined && !isReserve,
   }
+}
+
+/** Examines the log for an open. A file that disappears meanwhile was another writer's. */
+async function examineAlone(disk: Disk, layout: Layout): Promise<Examination> {
+  try {
+    return await examine(disk, layout, 'recovery')
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+    const problem = `another process changed ${layout.root} while this process opened the log`
+    throw new WalError('WAL_FENCED', problem, { remedy: 'Stop one of the two', cause: error })
+  }
+}
+
+/** Rejects a copy that is opened as a log of its own, and what is not a copy of the given log. */
+function refuseOtherIdentity(
+  { root }: Layout,
+  { fresh, era, logId }: Examination,
+  { copyOf }: LogSettings,
+  change: IdentityChange | undefined,
+): void {
+  if (fresh) return
+  if (change === 'detach' ? era === 0 : copyOf === undefined && era !== 0) {
+    throw change === 'detach'
+      ? new WalError('WAL_NOT_THIS_COPY', `${root} is a log of its own, not a copy of a shared log`)
+      : new WalError('WAL_COPY_OF_SHARED_LOG', `${root} is a copy of a shared log`, {
+          remedy: 'Open it with options.copyOf, or make it a log of its own with detachCopy',
+        })
+  }
+  if (copyOf === undefined) return
+  const expectedEra = change === 'attach' ? 0 : copyOf.era
+  if (era === expectedEra && logId !== undefined && bytesEqual(logId, copyOf.logId)) return
+  const wanted = `log ${hexOf(copyOf.logId)}, era ${copyOf.era}`
+  const found = era === 0 ? `its own log ${hexOf(logId)}` : `log ${hexOf(logId)}, era ${era}`
+  throw new WalError('WAL_NOT_THIS_COPY', `${root} should copy ${wanted}, but holds ${found}`, {
+    remedy: 'Choose another directory, or remove this one and copy the shared log anew',
+  })
+}
+
+function hexOf(logId: Uint8Array | undefined): string {
+  return Buffer.from(logId ?? []).toString('hex')
+}
+
+function sharedEpochAt({ segments, checkpoint }: Examination): number {
+  return (segments.at(-1)?.header ?? checkpoint)?.sharedEpoch ?? 0
 }
 
 /** Rejects damage, unless the operator has accepted this exact loss. */
@@ -144,7 +206,7 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
   const gap: GapReason = damage !== undefined ? 'accepted-loss' : isGap ? 'restored' : 'none'
   return {
     kind: 'segment',
-    logId: examination.logId ?? settings.newLogId(),
+    logId: examination.logId ?? settings.copyOf?.logId ?? settings.newLogId(),
     sequence: examination.highestSequence + 1,
     epoch: examination.highestEpoch + 1,
     firstLsn: isGap ? (asked ?? firstLsnBehindGap(examination, nowMs)) : end.lastLsn + 1,
@@ -155,39 +217,50 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
       examination.segments.length === 0 && examination.checkpoint === undefined ? beginning : end,
     gap,
     starts,
+    era: settings.copyOf?.era ?? 0,
+    sharedEpoch: settings.copyOf === undefined ? 0 : sharedEpochAt(examination),
   }
 }
 
-/** Takes over the spare and the reserve of an earlier epoch. */
-async function adoptSpareAndReserve(
+/** Takes over the reserve of an earlier epoch, if it is large enough. Removes others. */
+async function adoptReserve(
   layout: Layout,
-  { disk, firstSegmentBytes: bytes }: LogSettings,
-  { epoch }: FileHeader,
-) {
-  const adopt = (isOfKind: (name: string) => boolean, path: string) =>
-    adoptZeroFile(disk, layout.segments, isOfKind, { path, bytes })
-  return {
-    spare: await adopt(isSpareName, layout.spare(epoch)),
-    reserve: await adopt(isReserveName, layout.reserve(epoch)),
+  { disk, firstSegmentBytes }: LogSettings,
+  epoch: number,
+): Promise<ReservedFile | undefined> {
+  const path = layout.reserve(epoch)
+  let found: ReservedFile | undefined
+  for (const name of (await listIfPresent(disk, layout.segments)).filter(isReserveName)) {
+    const one = layout.segment(name)
+    const bytes = found === undefined ? await sizeOfFile(disk, one) : 0
+    if (bytes < firstSegmentBytes) await disk.remove(one)
+    else {
+      if (one !== path) await disk.rename(one, path)
+      found = { path, bytes }
+    }
   }
+  return found
 }
 
-/** The epoch's first segment: a new file, or on a full disk the kept one. */
-async function makeFirst(
+/** The space of the epoch's first segment: a new file, or on a full disk one that was kept. */
+async function reserveFirst(
   layout: Layout,
   { disk, firstSegmentBytes: bytes }: LogSettings,
-  { firstLsn, epoch }: FileHeader,
-  kept: ZeroFile | undefined,
-): Promise<ZeroFile> {
-  const path = layout.segment(segmentName(firstLsn, epoch)) + temporarySuffix
+  { sequence, epoch }: FileHeader,
+  pool: SparePool,
+  reserve: ReservedFile | undefined,
+): Promise<{ readonly reserved: ReservedFile; readonly isReserve: boolean }> {
+  const path = layout.segment(segmentName(sequence, epoch)) + temporarySuffix
   try {
     await makeZeroFile(disk, { path, bytes })
-    return { path, bytes }
+    return { reserved: { path, bytes }, isReserve: false }
   } catch (error) {
     if (!saysNoSpace(error)) throw error
     await removeIfPresent(disk, path)
-    if (kept === undefined) throw error
-    return kept
+    const spare = pool.take(bytes)
+    if (spare !== undefined) return { reserved: spare, isReserve: false }
+    if (reserve === undefined) throw error
+    return { reserved: reserve, isReserve: true }
   }
 }
 
@@ -237,27 +310,36 @@ async function refuseChange(
 }
 
 /**
- * Copies everything after the end to the quarantine and returns its size. Unreadable sectors are
- * copied as zeros.
+ * Copies what was written after the end to the quarantine and returns its size. Unreadable sectors,
+ * and those of an earlier life of the file, are copied as zeros.
  */
 async function quarantineTail(
   disk: Disk,
   layout: Layout,
-  name: string,
+  { name, header }: Segment,
   end: number,
 ): Promise<number> {
   const temporary = `${layout.quarantine}/${name}${temporarySuffix}`
+  const stamps = new Stamps(header.logId, header.crc)
   await disk.createDirectory(layout.quarantine)
   await removeIfPresent(disk, temporary)
   const length = await withFile(disk, layout.segment(name), 'read', async (from) => {
     const size = await from.size()
     return withFile(disk, temporary, 'create', async (to) => {
       let contentEnd = end
-      for (let at = end; at < size; at += readWindowBytes) {
-        const bytes = await salvage(from, Math.min(readWindowBytes, size - at), at)
-        if (isZero(bytes)) continue
-        await writeFully(to, bytes, at - end)
-        contentEnd = at + endOfContent(bytes)
+      let at = end
+      while (at < size) {
+        const next = Math.min(size, alignDown(at, sectorBytes) + readWindowBytes)
+        const bytes = await salvage(from, next - at, at)
+        for (const { sector, offset } of sectorsIn(bytes, at)) {
+          const isEmpty = isZero(sector.subarray(0, -stampBytes))
+          if (isEmpty || stamps.stateOf(sector, offset) === 'unwritten') sector.fill(0)
+        }
+        if (!isZero(bytes)) {
+          await writeFully(to, bytes, at - end)
+          contentEnd = at + endOfContent(bytes)
+        }
+        at = next
       }
       await to.sync()
       return contentEnd - end

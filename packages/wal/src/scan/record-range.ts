@@ -6,6 +6,7 @@ import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.
 import { type Layout, segmentPath } from '../format/layout.js'
 import { fileHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
+import { refuseReused } from './reuse.js'
 import { Scanner } from './scanner.js'
 
 /**
@@ -43,7 +44,10 @@ export async function* readRecords(
         const run = takeRange(scanner, fromLsn, lastLsn)
         if (run !== undefined) yield run
         if (scanner.nextLsn > lastLsn) break
-        if (scanner.finding !== undefined) throw damageFound(name, scanner, lastLsn)
+        if (scanner.finding !== undefined) {
+          await refuseReused(file, name, header)
+          throw damageFound(name, scanner, lastLsn)
+        }
         await scanner.fill()
       }
     } finally {

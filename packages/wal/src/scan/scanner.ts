@@ -3,22 +3,26 @@ import type { DiskFile } from '../disk/disk.js'
 import { readFully } from '../disk/files.js'
 import {
   batchMagic,
-  countZeroSectors,
   type DecodedHeader,
   decodeBatchHeader,
   findMisfit,
   nextBatchOffset,
   Place,
 } from '../format/batch.js'
-import { endOfContent, isZero } from '../format/bytes.js'
+import { alignUp, isZero } from '../format/bytes.js'
 import type { DecodedFileHeader, SegmentEnd } from '../format/file-header.js'
 import {
-  batchAlignment,
   batchHeaderBytes,
   fileHeaderBytes,
   readWindowBytes,
+  sectorBytes,
+  stampBytes,
 } from '../format/limits.js'
+import { extentOf } from '../format/stamps.js'
 import type { Lsn } from '../lsn.js'
+
+/** A log of its own, or a copy of a shared log. */
+export type LogKind = 'own' | 'copy'
 
 /** A valid batch that continues the previous one. The body is a view that is valid until the next read. */
 export interface ScannedBatch {
@@ -26,24 +30,29 @@ export interface ScannedBatch {
   readonly body: Uint8Array
 }
 
-/** Why the scan ended: what stands at the place of the next batch. */
+/**
+ * Why the scan ended: what stands at the place of the next batch. Stamps distinguish a sector that
+ * was not written in this life of the file from one that was written and changed.
+ */
 export type Finding =
   /** The rest of the file is too small for another header. */
   | { readonly kind: 'full' }
-  /** Zeros instead of a header. The content after them decides what they mean. */
-  | { readonly kind: 'zero-header' }
+  /** No header was written here: the rest of the sector is zeros, or content of an earlier life. */
+  | { readonly kind: 'no-header' }
   | { readonly kind: 'bad-header' }
   | { readonly kind: 'discontinuous'; readonly why: string }
-  | { readonly kind: 'bad-body'; readonly unexplainedZeroSectors: boolean }
+  /** The body fails its checksum, and some of its sectors were not written. */
+  | { readonly kind: 'torn-body' }
+  /** The body fails its checksum, although all of its sectors were written. */
+  | { readonly kind: 'bad-body' }
   /** The checksums are right but the content is not valid. A newer version or a bug wrote it. */
   | { readonly kind: 'undecodable'; readonly why: string }
   | { readonly kind: 'read-error'; readonly cause: unknown }
 
 /** The rest of the file after the place of a finding. */
 export interface Remainder {
-  readonly nonZero: boolean
-  /** Where the last non-zero byte ends. */
-  readonly contentEnd: number
+  /** Whether a later sector was written in this life of the file, or is damaged. */
+  readonly isWritten: boolean
   /** The first valid header after the place that has a higher batch number. */
   readonly later?: { readonly offset: number; readonly header: DecodedHeader } | undefined
   /** The highest batch number that a later header proves to be synced. */
@@ -58,6 +67,7 @@ export class Scanner {
   readonly #place: Place
   readonly #epoch: number
   readonly #sequence: number
+  readonly logKind: LogKind
 
   /** Where the next batch should start, and the values it should have. */
   #offset = nextBatchOffset(fileHeaderBytes)
@@ -79,9 +89,10 @@ export class Scanner {
   constructor(file: DiskFile, fileBytes: number, header: DecodedFileHeader) {
     this.#file = file
     this.#fileBytes = fileBytes
-    this.#place = new Place(header.logId, header.sequence)
+    this.#place = new Place(header.logId, header.crc)
     this.#epoch = header.epoch
     this.#sequence = header.sequence
+    this.logKind = header.era === 0 ? 'own' : 'copy'
     this.#batch = header.firstBatch
     this.#lsn = header.firstLsn
     this.#chain = header.crc
@@ -123,29 +134,30 @@ export class Scanner {
   take(): ScannedBatch | undefined {
     if (this.#finding !== undefined) return undefined
     if (this.#offset + batchHeaderBytes > this.#fileBytes) return this.#stop({ kind: 'full' })
-    this.#needed = batchHeaderBytes
-    const headerBytes = this.#view(this.#offset, batchHeaderBytes)
-    if (headerBytes === undefined) return undefined
-    const header = decodeBatchHeader(headerBytes, this.#place.crcAt(this.#offset))
-    if (header === undefined) {
-      return this.#stop({ kind: isZero(headerBytes) ? 'zero-header' : 'bad-header' })
-    }
-    const why = this.#discontinuity(header)
+    const offset = this.#offset
+    const restOfSector = Math.min(alignUp(offset + 1, sectorBytes), this.#fileBytes) - offset
+    this.#needed = restOfSector
+    const start = this.#view(offset, restOfSector)
+    if (start === undefined) return undefined
+    const header = decodeBatchHeader(start, this.#place.crcAt(offset))
+    if (header === undefined) return this.#stop({ kind: this.#lacksHeader(start) })
+    const { contentBytes, writtenBytes } = extentOf(offset, header.bodyBytes)
+    const why = this.#discontinuity(header, writtenBytes)
     if (why !== undefined) return this.#stop({ kind: 'discontinuous', why })
-    this.#needed += header.bodyBytes
-    const bodyOffset = this.#offset + batchHeaderBytes
-    const body = this.#view(bodyOffset, header.bodyBytes)
-    if (body === undefined) return undefined
-    if (crc32(body) !== header.bodyCrc) {
-      const unexplainedZeroSectors = countZeroSectors(body, bodyOffset) > header.zeroSectors
-      return this.#stop({ kind: 'bad-body', unexplainedZeroSectors })
+    this.#needed = writtenBytes
+    const written = this.#view(offset, writtenBytes)
+    if (written === undefined) return undefined
+    if (crc32(written.subarray(batchHeaderBytes, contentBytes)) !== header.bodyCrc) {
+      return this.#stop({ kind: this.#isTorn(written) ? 'torn-body' : 'bad-body' })
     }
+    this.#place.stamps.restore(written, offset, header.bodyBytes)
+    const body = written.subarray(batchHeaderBytes, batchHeaderBytes + header.bodyBytes)
     const misfit = findMisfit(body, header.count)
     if (misfit !== undefined) return this.#stop({ kind: 'undecodable', why: misfit })
     this.#batch++
     this.#lsn += header.count
     this.#chain = header.crc
-    this.#end = bodyOffset + header.bodyBytes
+    this.#end = offset + contentBytes
     this.#offset = nextBatchOffset(this.#end)
     return { header, body }
   }
@@ -186,38 +198,57 @@ export class Scanner {
 
   /** Reads everything after the place of the finding. */
   async remainder(): Promise<Remainder> {
-    let contentEnd = this.#offset
+    let isWritten = false
     let later: { offset: number; header: DecodedHeader } | undefined
     let syncedThrough = -1
-    // A header may cross two pieces, so pieces overlap by a header minus the alignment.
-    const overlap = batchHeaderBytes - batchAlignment
-    // The next header's place may lie after the end of a file that ends inside a sector.
-    const left = Math.max(0, this.#fileBytes - this.#offset)
-    const piece = new Uint8Array(Math.min(left + overlap, readWindowBytes))
+    const from = alignUp(this.#offset, sectorBytes)
+    const piece = new Uint8Array(Math.min(Math.max(0, this.#fileBytes - from), readWindowBytes))
     try {
-      for (let start = this.#offset; start < this.#fileBytes; start += piece.length - overlap) {
+      for (let start = from; start < this.#fileBytes; start += piece.length) {
         const bytes = await readFully(this.#file, piece, start)
         if (isZero(bytes)) continue
-        contentEnd = Math.max(contentEnd, start + endOfContent(bytes))
-        for (const { offset, header } of headersIn(bytes, start, this.#place)) {
-          if (header.batch <= this.#batch) continue
-          later ??= { offset, header }
-          syncedThrough = Math.max(syncedThrough, header.batch - 1 - header.unsyncedBefore)
+        for (const { sector, offset } of sectorsIn(bytes, start)) {
+          if (this.#place.stamps.stateOf(sector, offset) === 'unwritten') continue
+          isWritten = true
+          for (const found of headersIn(sector, offset, this.#place)) {
+            if (found.header.batch <= this.#batch) continue
+            later ??= found
+            syncedThrough = Math.max(
+              syncedThrough,
+              found.header.batch - 1 - found.header.unsyncedBefore,
+            )
+          }
         }
       }
     } catch (readError) {
-      return { nonZero: true, contentEnd, syncedThrough, readError }
+      return { isWritten: true, syncedThrough, readError }
     }
-    const nonZero = contentEnd > this.#offset
-    return { nonZero, contentEnd, syncedThrough, later }
+    return { isWritten, syncedThrough, later }
   }
 
-  #discontinuity(header: DecodedHeader): string | undefined {
+  /** Whether a sector of the next batch was not written. */
+  #isTorn(batch: Uint8Array): boolean {
+    for (const { sector, offset } of sectorsIn(batch, this.#offset)) {
+      if (this.#place.stamps.stateOf(sector, offset) === 'unwritten') return true
+    }
+    return false
+  }
+
+  /** Why there is no header at the place of the next batch, judging by the rest of the sector. */
+  #lacksHeader(rest: Uint8Array): 'no-header' | 'bad-header' {
+    const state = this.#place.stamps.stateOf(rest, this.#offset)
+    if (state === 'unwritten') return 'no-header'
+    // The last batch has cleared the sector up to the stamp.
+    const isClear = state === 'written' && isZero(rest.subarray(0, -stampBytes))
+    return isClear ? 'no-header' : 'bad-header'
+  }
+
+  #discontinuity(header: DecodedHeader, writtenBytes: number): string | undefined {
     if (header.batch !== this.#batch) return `found batch ${header.batch} instead of ${this.#batch}`
     if (header.firstLsn !== this.#lsn) return `found LSN ${header.firstLsn} instead of ${this.#lsn}`
     if (header.chain !== this.#chain) return 'the batch continues a different batch'
     if (header.epoch !== this.#epoch) return `found epoch ${header.epoch} instead of ${this.#epoch}`
-    if (this.#offset + batchHeaderBytes + header.bodyBytes > this.#fileBytes) {
+    if (this.#offset + writtenBytes > this.#fileBytes) {
       return `its ${header.bodyBytes} bytes extend past the end of the file`
     }
     return undefined
@@ -242,6 +273,18 @@ export class Scanner {
   #stop(finding: Finding): undefined {
     this.#finding = finding
     return undefined
+  }
+}
+
+/** The sectors of a piece of a file. The first can lack its beginning. */
+export function* sectorsIn(
+  bytes: Uint8Array,
+  start: number,
+): Generator<{ readonly sector: Uint8Array; readonly offset: number }> {
+  for (let at = 0; at < bytes.length; ) {
+    const end = alignUp(start + at + 1, sectorBytes) - start
+    yield { sector: bytes.subarray(at, end), offset: start + at }
+    at = end
   }
 }
 

@@ -1,80 +1,109 @@
-import type { Finding, Remainder } from './scanner.js'
+import type { Finding, LogKind, Remainder } from './scanner.js'
 
 /**
  * The judgement of the newest segment's end. (The ends of older segments are recorded in the next
- * segment's header.)
+ * segment's header.) The first batch that is not valid and continuous decides, together with what
+ * was written after it.
  *
  * One batch is in flight at a time, so a later batch proves that every batch before it was synced.
- * This proof distinguishes damage from a torn tail. The first batch that is not valid and continuous
- * decides:
- *
- * - Zeros or too little space for a header, and then only zeros: clean.
- * - Anything invalid with proof that it was synced: corrupt.
- * - A valid header with another number, LSN or chain: corrupt.
- * - A read error: corrupt.
- * - Records that pass their CRC but do not decode: corrupt.
- * - A zero header without proof: torn.
- * - A body with more zero sectors than its header counts, without proof: torn.
- * - Any other bad body without proof: ambiguous.
- * - A header that fails its own CRC, without proof: ambiguous.
- *
- * Under `sync: "interval"` and `"none"` a later batch says how many batches before it were not synced
- * yet. Losing those is a risk of these modes and counts as torn.
+ * This proof distinguishes damage from a torn tail. Under `sync: "interval"` and `"none"`, and in a
+ * copy of a shared log, a later batch says how many batches before it were not synced yet. Losing
+ * those is a risk of these modes.
  */
 export interface Verdict {
   readonly kind: 'clean' | 'torn' | 'corrupt' | 'ambiguous'
   readonly why: string
 }
 
-export function judge(finding: Finding, behind: Remainder, expectedBatch: number): Verdict {
-  if (finding.kind === 'read-error') {
-    return { kind: 'corrupt', why: `it cannot be read: ${messageOf(finding.cause)}` }
+/** What was written after the finding, as far as it can be read. */
+type Evidence = 'nothing' | 'sectors' | 'unsynced batch' | 'synced batch'
+
+/** `doubtful`: either the last write, never acknowledged, or acknowledged data that was damaged. */
+type Judgement = 'clean' | 'torn' | 'corrupt' | 'doubtful'
+
+type Invalid = Exclude<Finding['kind'], 'full' | 'discontinuous' | 'undecodable' | 'read-error'>
+
+const judgements: Record<Invalid, Record<Evidence, Judgement>> = {
+  'no-header': {
+    nothing: 'clean',
+    sectors: 'torn',
+    'unsynced batch': 'torn',
+    'synced batch': 'corrupt',
+  },
+  'torn-body': {
+    nothing: 'torn',
+    sectors: 'torn',
+    'unsynced batch': 'torn',
+    'synced batch': 'corrupt',
+  },
+  'bad-header': {
+    nothing: 'doubtful',
+    sectors: 'doubtful',
+    'unsynced batch': 'torn',
+    'synced batch': 'corrupt',
+  },
+  'bad-body': {
+    nothing: 'doubtful',
+    sectors: 'doubtful',
+    'unsynced batch': 'torn',
+    'synced batch': 'corrupt',
+  },
+}
+
+/** A log of its own refuses what is doubtful. A copy drops it, and follows the shared log anew. */
+const doubtful = { own: 'ambiguous', copy: 'torn' } as const
+
+const descriptions: Record<Invalid, string> = {
+  'no-header': 'the header is missing',
+  'torn-body': 'sectors of the body were not written',
+  'bad-header': 'the header fails its checksum',
+  'bad-body': 'the body fails its checksum',
+}
+
+export function judge(
+  finding: Finding,
+  behind: Remainder,
+  expectedBatch: number,
+  logKind: LogKind,
+): Verdict {
+  const { kind } = finding
+  if (kind === 'full') return { kind: 'clean', why: 'nothing follows' }
+  if (kind === 'read-error') return corrupt(`it cannot be read: ${messageOf(finding.cause)}`)
+  if (kind === 'discontinuous') {
+    return corrupt(`a batch that is stale or in the wrong place: ${finding.why}`)
+  }
+  if (kind === 'undecodable') {
+    return corrupt(`a batch that passes its checksums does not decode: ${finding.why}`)
   }
   if (behind.readError !== undefined) {
-    return { kind: 'corrupt', why: `what follows cannot be read: ${messageOf(behind.readError)}` }
+    return corrupt(`what follows cannot be read: ${messageOf(behind.readError)}`)
   }
-  if (finding.kind === 'full' || (finding.kind === 'zero-header' && !behind.nonZero)) {
-    return { kind: 'clean', why: 'nothing follows' }
-  }
-  if (finding.kind === 'discontinuous') {
-    return { kind: 'corrupt', why: `a batch that is stale or in the wrong place: ${finding.why}` }
-  }
-  if (finding.kind === 'undecodable') {
-    return {
-      kind: 'corrupt',
-      why: `a batch that passes its checksums does not decode: ${finding.why}`,
-    }
-  }
-  const what = describe(finding)
-  const { later } = behind
-  if (later !== undefined) {
-    if (behind.syncedThrough >= expectedBatch) {
-      const proof = `batch ${later.header.batch} at byte ${later.offset}`
-      return {
-        kind: 'corrupt',
-        why: `${what}, but a later batch (${proof}) proves that it was acknowledged`,
-      }
-    }
-    return { kind: 'torn', why: `${what}, among batches that were not synced yet` }
-  }
-  if (
-    finding.kind === 'zero-header' ||
-    (finding.kind === 'bad-body' && finding.unexplainedZeroSectors)
-  ) {
-    return { kind: 'torn', why: `${what}, as after a write that never returned` }
-  }
+  const evidence = evidenceIn(behind, expectedBatch)
+  const judgement = judgements[kind][evidence]
   return {
-    kind: 'ambiguous',
-    why: `${what}: this is either the last write, never acknowledged, or damaged acknowledged data`,
+    kind: judgement === 'doubtful' ? doubtful[logKind] : judgement,
+    why: `${descriptions[kind]}${conclusion(judgement, evidence, behind)}`,
   }
 }
 
-type Invalid = Extract<Finding, { kind: 'zero-header' | 'bad-header' | 'bad-body' }>
+function evidenceIn(behind: Remainder, expectedBatch: number): Evidence {
+  if (behind.later === undefined) return behind.isWritten ? 'sectors' : 'nothing'
+  return behind.syncedThrough >= expectedBatch ? 'synced batch' : 'unsynced batch'
+}
 
-function describe(finding: Invalid): string {
-  if (finding.kind === 'zero-header') return 'the header is missing'
-  if (finding.kind === 'bad-header') return 'the header fails its checksum'
-  return finding.unexplainedZeroSectors ? 'the body lacks sectors' : 'the body fails its checksum'
+function conclusion(judgement: Judgement, evidence: Evidence, { later }: Remainder): string {
+  if (judgement === 'corrupt') {
+    const proof = `batch ${later?.header.batch} at byte ${later?.offset}`
+    return `, but a later batch (${proof}) proves that it was acknowledged`
+  }
+  if (evidence === 'unsynced batch') return ', among batches that were not synced yet'
+  if (judgement === 'torn') return ', as after a write that never returned'
+  if (judgement === 'clean') return ', and nothing follows'
+  return ': this is either the last write, never acknowledged, or damaged acknowledged data'
+}
+
+function corrupt(why: string): Verdict {
+  return { kind: 'corrupt', why }
 }
 
 function messageOf(error: unknown): string {

@@ -1,5 +1,5 @@
 import type { WalError } from '../errors.js'
-import { batchHeaderBytes, batchOverheadBytes } from '../format/limits.js'
+import { largestExtent } from '../format/stamps.js'
 import type { Lsn } from '../lsn.js'
 import { FillingBatch } from './filling-batch.js'
 
@@ -13,8 +13,10 @@ export class BatchQueue {
   readonly #buffers: Uint8Array[] = []
   #filling: FillingBatch | undefined
   #inFlight: FillingBatch | undefined
+  #sharedEpoch: number
 
-  constructor(appendBytesMax: number) {
+  constructor(appendBytesMax: number, sharedEpoch: number) {
+    this.#sharedEpoch = sharedEpoch
     this.#appendBytesMax = appendBytesMax
   }
 
@@ -36,7 +38,7 @@ export class BatchQueue {
   get bytes(): number {
     let bytes = 0
     for (const batch of [this.#inFlight, ...this.#full, this.#filling]) {
-      if (batch !== undefined) bytes += batch.length + batchOverheadBytes
+      if (batch !== undefined) bytes += largestExtent(batch.bodyBytes)
     }
     return bytes
   }
@@ -45,7 +47,7 @@ export class BatchQueue {
   batchFor(bytes: number, firstLsn: Lsn): FillingBatch {
     const filling = this.#filling
     if (filling !== undefined) {
-      if (filling.length - batchHeaderBytes + bytes <= this.#appendBytesMax) return filling
+      if (filling.bodyBytes + bytes <= this.#appendBytesMax) return filling
       this.#full.push(filling)
       this.#filling = undefined
     }
@@ -54,8 +56,20 @@ export class BatchQueue {
 
   /** The batch that is filling, or a new one without records. */
   begin(firstLsn: Lsn): FillingBatch {
-    this.#filling ??= new FillingBatch(firstLsn, this.#buffers.pop())
+    this.#filling ??= new FillingBatch(firstLsn, this.#sharedEpoch, this.#buffers.pop())
     return this.#filling
+  }
+
+  get sharedEpoch(): number {
+    return this.#sharedEpoch
+  }
+
+  /** Batches from now on are of this epoch of the shared log. */
+  enterEpoch(sharedEpoch: number): void {
+    this.#sharedEpoch = sharedEpoch
+    if (this.#filling === undefined || this.#filling.sharedEpoch === sharedEpoch) return
+    this.#full.push(this.#filling)
+    this.#filling = undefined
   }
 
   /** The next batch is being written. */

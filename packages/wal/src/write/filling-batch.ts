@@ -1,5 +1,12 @@
-import { encodeRecord } from '../format/batch.js'
+import {
+  type BatchFacts,
+  encodeRecord,
+  type Place,
+  type SealedBatch,
+  sealBatch,
+} from '../format/batch.js'
 import { batchHeaderBytes, recordHeaderBytes } from '../format/limits.js'
+import { extentOf } from '../format/stamps.js'
 import type { Lsn } from '../lsn.js'
 
 /** Buffers start at this size and double as batches grow. */
@@ -11,6 +18,7 @@ const smallestBufferBytes = 16 * 1024
  */
 export class FillingBatch {
   readonly firstLsn: Lsn
+  readonly sharedEpoch: number
   /** Resolves with the last durable LSN when the batch is durable. */
   readonly durable: Promise<Lsn>
   resolve!: (lsn: Lsn) => void
@@ -21,8 +29,9 @@ export class FillingBatch {
   #count = 0
   #appends = 0
 
-  constructor(firstLsn: Lsn, buffer: Uint8Array | undefined) {
+  constructor(firstLsn: Lsn, sharedEpoch: number, buffer: Uint8Array | undefined) {
     this.firstLsn = firstLsn
+    this.sharedEpoch = sharedEpoch
     this.#buffer = buffer ?? new Uint8Array(smallestBufferBytes)
     this.durable = new Promise((resolve, reject) => {
       this.resolve = resolve
@@ -42,14 +51,9 @@ export class FillingBatch {
     return this.firstLsn + this.#count - 1
   }
 
-  /** Header and body. */
-  get length(): number {
-    return this.#length
-  }
-
-  /** Header and body, ready to be written after the header is filled in. */
-  get bytes(): Uint8Array {
-    return this.#buffer.subarray(0, this.#length)
+  /** Bytes of the records. */
+  get bodyBytes(): number {
+    return this.#length - batchHeaderBytes
   }
 
   /** The whole buffer, which is reused after the batch. */
@@ -71,6 +75,15 @@ export class FillingBatch {
     for (const record of records) this.#length = encodeRecord(this.#buffer, this.#length, record)
     this.#count += records.length
     this.#appends++
+  }
+
+  /** Completes the batch for its place in a segment. Nothing can be added afterwards. */
+  seal(facts: Omit<BatchFacts, 'firstLsn' | 'count'>, place: Place, offset: number): SealedBatch {
+    const { bodyBytes } = this
+    const { writtenBytes } = extentOf(offset, bodyBytes)
+    if (writtenBytes > this.#buffer.length) this.#grow(writtenBytes)
+    const all = { ...facts, firstLsn: this.firstLsn, count: this.#count }
+    return sealBatch(this.#buffer, bodyBytes, all, place, offset)
   }
 
   #grow(needed: number): void {

@@ -1,5 +1,5 @@
 import { WalError } from '../errors.js'
-import { batchOverheadBytes } from '../format/limits.js'
+import { largestExtent } from '../format/stamps.js'
 
 /**
  * Which records are rejected first on a full disk. Of the last segment, `low` may use the first
@@ -60,14 +60,14 @@ export class SpaceBudget {
     const refusal = this.refusal(bytes, urgency)
     if (refusal !== undefined) throw refusal
     // The records may need a batch of their own.
-    this.#claimedBytes += bytes + batchOverheadBytes
+    this.#claimedBytes += largestExtent(bytes)
     return new ActiveClaim(this, bytes)
   }
 
   /** Ends the claim. Returns whether it was active in this budget. */
   spend(claim: Claim): boolean {
     if (!(claim instanceof ActiveClaim) || !claim.endIn(this)) return false
-    this.#claimedBytes -= claim.bytes + batchOverheadBytes
+    this.#claimedBytes -= largestExtent(claim.bytes)
     return true
   }
 
@@ -78,7 +78,8 @@ export class SpaceBudget {
     const used = this.#usage.usedBytes() + this.#claimedBytes
     const keptBack = Math.ceil(segmentBytes * shareKeptBack[urgency])
     // Besides the records: the batch that they may start, and a last sync mark.
-    if (used + bytes + 2 * batchOverheadBytes + keptBack <= segmentBytes) return undefined
+    const needed = largestExtent(bytes) + largestExtent(0)
+    if (used + needed + keptBack <= segmentBytes) return undefined
     const left = Math.max(0, segmentBytes - used)
     return new WalError(
       'WAL_NO_SPACE',

@@ -1,8 +1,8 @@
-import { crc32 } from 'node:zlib'
 import type { Clock } from '@tenure/seams'
-import { countZeroSectors, encodeBatchHeader, nextBatchOffset, Place } from '../format/batch.js'
+import { nextBatchOffset, Place, type SealedBatch } from '../format/batch.js'
 import type { FileHeader, SegmentEnd } from '../format/file-header.js'
-import { batchHeaderBytes, fileHeaderBytes } from '../format/limits.js'
+import { fileHeaderBytes } from '../format/limits.js'
+import { extentOf } from '../format/stamps.js'
 import type { Lsn } from '../lsn.js'
 import type { FillingBatch } from './filling-batch.js'
 import type { SealedSegment, SegmentFile } from './segment-file.js'
@@ -29,7 +29,7 @@ export class Tail {
     const { header, headerCrc } = segment
     this.#clock = clock
     this.#segment = segment
-    this.#place = new Place(header.logId, header.sequence)
+    this.#place = new Place(header.logId, headerCrc)
     this.#chain = headerCrc
     this.#batchNumber = header.firstBatch
     this.#syncedThrough = header.firstBatch - 1
@@ -79,38 +79,31 @@ export class Tail {
     return nextBatchOffset(this.#end)
   }
 
-  /** Whether a batch of this length fits into the rest of the segment. */
-  fits(length: number): boolean {
-    return this.nextOffset + length <= this.segmentBytes
+  /** Whether a batch with this many bytes of records fits into the rest of the segment. */
+  fits(bodyBytes: number): boolean {
+    const offset = this.nextOffset
+    return offset + extentOf(offset, bodyBytes).contentBytes <= this.segmentBytes
   }
 
-  /** Fills in the batch's header and returns its CRC. */
-  seal(batch: FillingBatch): number {
-    const { bytes } = batch
-    const offset = this.nextOffset
-    const body = bytes.subarray(batchHeaderBytes)
-    return encodeBatchHeader(
-      bytes,
+  /** Completes the batch, which is to be written at `nextOffset`. */
+  seal(batch: FillingBatch): SealedBatch {
+    return batch.seal(
       {
         batch: this.#batchNumber,
-        firstLsn: batch.firstLsn,
-        count: batch.count,
-        bodyBytes: body.length,
-        bodyCrc: crc32(body),
         chain: this.#chain,
         epoch: this.#segment.header.epoch,
-        zeroSectors: countZeroSectors(body, offset + batchHeaderBytes),
         clockMs: this.#now(),
         unsyncedBefore: this.#batchNumber - 1 - this.#syncedThrough,
         starts: this.#starts,
       },
-      this.#place.crcAt(offset),
+      this.#place,
+      this.nextOffset,
     )
   }
 
   /** The batch has been written at `nextOffset`. */
-  committed(batch: FillingBatch, chain: number, isSynced: boolean): void {
-    this.#end = this.nextOffset + batch.length
+  committed(batch: FillingBatch, { chain, end }: SealedBatch, isSynced: boolean): void {
+    this.#end = end
     this.#chain = chain
     if (isSynced) this.#syncedThrough = this.#batchNumber
     this.#batchNumber++
@@ -125,8 +118,13 @@ export class Tail {
     this.#syncedThrough = Math.max(this.#syncedThrough, through)
   }
 
+  /** In which epoch of the shared log the segment's records were decided. */
+  get sharedEpoch(): number {
+    return this.#segment.header.sharedEpoch
+  }
+
   /** The header of the next segment. */
-  nextHeader(segmentBytes: number): FileHeader {
+  nextHeader(segmentBytes: number, sharedEpoch: number): FileHeader {
     const { header } = this.#segment
     return {
       ...header,
@@ -138,13 +136,14 @@ export class Tail {
       previous: this.#segmentEnd(),
       gap: 'none',
       starts: this.#starts,
+      sharedEpoch,
     }
   }
 
   /** Continues in the next segment. */
   continueIn(segment: SegmentFile): void {
     this.#segment = segment
-    this.#place = new Place(segment.header.logId, segment.header.sequence)
+    this.#place = new Place(segment.header.logId, segment.headerCrc)
     this.#end = fileHeaderBytes
     this.#chain = segment.headerCrc
   }

@@ -1,17 +1,23 @@
 import type { Timer } from '@tenure/seams'
 import { writeFully, writeFullyOnLoop } from '../disk/files.js'
 import { failureOf, noSpaceToClose, noSpaceToRoll, WalError } from '../errors.js'
+import type { SealedBatch } from '../format/batch.js'
 import type { HeadFile } from '../format/head.js'
 import type { Layout } from '../format/layout.js'
-import { batchHeaderBytes, syncMarkDelayMs } from '../format/limits.js'
+import { syncMarkDelayMs } from '../format/limits.js'
 import { type Lsn, lsnMax } from '../lsn.js'
 import type { LogSettings } from '../options.js'
 import { BatchQueue } from './batch-queue.js'
 import type { FillingBatch } from './filling-batch.js'
 import { isBytes, type Records, refuseMalformed, sizeOf } from './records.js'
-import { beginSegment, type SealedSegment, type SegmentFile } from './segment-file.js'
+import {
+  beginSegment,
+  type PreparedFile,
+  type SealedSegment,
+  type SegmentFile,
+} from './segment-file.js'
 import { type Claim, SpaceBudget, type Urgency } from './space-budget.js'
-import type { Spare, SpareKeeper } from './spare.js'
+import type { SpareKeeper } from './spare.js'
 import { Tail } from './tail.js'
 
 type Mode = 'open' | 'closing' | 'closed' | 'failed'
@@ -78,13 +84,13 @@ export class Writer {
     this.#onSealed = options.onSealed
     this.#tail = new Tail(options.segment, options.settings.clock)
     this.#nextLsn = this.#tail.durableLsn + 1
-    this.#batches = new BatchQueue(options.settings.appendBytesMax)
+    this.#batches = new BatchQueue(options.settings.appendBytesMax, this.#tail.sharedEpoch)
     this.#budget = new SpaceBudget({
       isStarved: () => this.#spares.isStarved,
       segmentBytes: () => this.#tail.segmentBytes,
       usedBytes: () => this.#usedBytes,
     })
-    void this.#prepareSpare()
+    void this.#prepareNext()
     if (this.#settings.sync === 'interval') this.#armSync()
   }
 
@@ -138,6 +144,15 @@ export class Writer {
     return this.#budget.claim(bytes, urgency)
   }
 
+  get sharedEpoch(): number {
+    return this.#batches.sharedEpoch
+  }
+
+  /** For a copy: later records were decided in this epoch of the shared log. */
+  enterEpoch(sharedEpoch: number): void {
+    this.#batches.enterEpoch(sharedEpoch)
+  }
+
   /** Seals the current segment, unless it is empty, as soon as the batch in flight is durable. */
   roll(): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -182,6 +197,7 @@ export class Writer {
       await this.#headFile.close()
       if (this.#mode === 'closing') this.#mode = 'closed'
     }
+    if (this.#mode === 'closed') await this.#spares.leaveSpare()
   }
 
   /** Stops the log after a failure and rejects everything that waits. */
@@ -260,11 +276,11 @@ export class Writer {
   #pump(): void {
     if (this.#isBusy()) return
     const batch = this.#batches.next
-    const isFull = batch !== undefined && !this.#tail.fits(batch.length)
+    const isFull = batch !== undefined && !this.#takes(batch)
     if (isFull || this.#isRollDue()) {
-      const spare = this.#spares.take()
-      if (spare !== undefined) {
-        this.#beginRoll(spare)
+      const prepared = this.#spares.take()
+      if (prepared !== undefined) {
+        this.#beginRoll(prepared)
         return
       }
     }
@@ -279,6 +295,11 @@ export class Writer {
     }
   }
 
+  /** Whether the batch belongs into the current segment. An epoch of the shared log begins a segment. */
+  #takes({ bodyBytes, sharedEpoch }: FillingBatch): boolean {
+    return this.#tail.fits(bodyBytes) && sharedEpoch === this.#tail.sharedEpoch
+  }
+
   /** Whether a caller waits for a roll and the segment contains a record. */
   #isRollDue(): boolean {
     if (this.#tail.isEmpty) for (const request of this.#rollRequests.splice(0)) request.resolve()
@@ -289,23 +310,23 @@ export class Writer {
     this.#batches.sent()
     const { file } = this.#tail.segment
     const offset = this.#tail.nextOffset
-    const chain = this.#tail.seal(batch)
+    const sealed = this.#tail.seal(batch)
     const startedMs = this.#settings.clock.monotonicMs()
     // On a fast disk, writing on the event loop is faster than the round trip through the thread
     // pool, and most requests wait for this write anyway. A slow disk must not block the event
     // loop.
     if (!this.#isDiskSlow) {
       try {
-        writeFullyOnLoop(file, batch.bytes, offset)
+        writeFullyOnLoop(file, sealed.bytes, offset)
       } catch (error) {
         this.fail(error)
         return
       }
-      this.#committed(batch, chain, startedMs, true)
+      this.#committed(batch, sealed, startedMs, true)
     } else {
       this.#watch(
-        writeFully(file, batch.bytes, offset).then(() =>
-          this.#committed(batch, chain, startedMs, false),
+        writeFully(file, sealed.bytes, offset).then(() =>
+          this.#committed(batch, sealed, startedMs, false),
         ),
       )
     }
@@ -319,20 +340,20 @@ export class Writer {
     this.#underway.add(watched)
   }
 
-  #committed(batch: FillingBatch, chain: number, startedMs: number, onLoop: boolean): void {
+  #committed(batch: FillingBatch, sealed: SealedBatch, startedMs: number, onLoop: boolean): void {
     if (this.#mode === 'failed') return
     const { clock, observer, sync } = this.#settings
     const nowMs = clock.monotonicMs()
     const durationMs = nowMs - startedMs
     this.#isDiskSlow = durationMs > slowWriteMs
-    this.#tail.committed(batch, chain, sync === 'always')
+    this.#tail.committed(batch, sealed, sync === 'always')
     this.#lastCommitMs = nowMs
     this.#isMarked = batch.count === 0
     this.#batches.durable(batch)
     observer.committed?.({
       records: batch.count,
       appends: batch.appends,
-      bytes: batch.length,
+      bytes: sealed.bytes.length,
       durationMs,
       onLoop,
     })
@@ -343,11 +364,11 @@ export class Writer {
     this.#armMark()
   }
 
-  #beginRoll(spare: Spare): void {
+  #beginRoll(prepared: PreparedFile): void {
     this.#isRolling = true
     // Later requests may mean records that are not in this segment.
     const requests = this.#rollRequests.splice(0)
-    const work = this.#roll(spare).then(
+    const work = this.#roll(prepared).then(
       () => {
         this.#isRolling = false
         for (const request of requests) request.resolve()
@@ -362,29 +383,31 @@ export class Writer {
     this.#watch(work)
   }
 
-  async #roll(spare: Spare): Promise<void> {
-    const { disk, clock, observer, sync } = this.#settings
+  async #roll(prepared: PreparedFile): Promise<void> {
+    const { clock, observer, sync } = this.#settings
     const startedMs = this.#blockedSinceMs ?? clock.monotonicMs()
     this.#blockedSinceMs = undefined
     const { sealed } = this.#tail
     const { file } = this.#tail.segment
     if (sync !== 'always') await this.#sync()
     await this.#headFile.refuseIfSuperseded(sealed.header)
-    const header = this.#tail.nextHeader(spare.bytes)
+    const { sharedEpoch } = this.#batches.next ?? this.#batches
+    const header = this.#tail.nextHeader(prepared.bytes, sharedEpoch)
     const mode = sync === 'always' ? 'durable' : 'write'
-    const next = await beginSegment(disk, this.#layout, this.#headFile, spare.path, header, mode)
+    const next = await beginSegment(prepared, header, this.#headFile, mode)
     this.#tail.continueIn(next)
     this.#onSealed(sealed)
     // The new segment may be the last one that fits on the disk. That must be known before its
     // first batch, because then it keeps space for urgent records.
-    await Promise.all([file.close(), this.#prepareSpare()])
+    await Promise.all([file.close(), this.#prepareNext()])
     observer.rolled?.({ segment: next.name, durationMs: clock.monotonicMs() - startedMs })
   }
 
   /** Resolves when it is known whether there is space for another segment. */
-  #prepareSpare(): Promise<void> {
-    const { segmentBytes } = this.#settings
-    return this.#spares.prepare(Math.min(segmentBytes, 2 * this.#tail.segmentBytes))
+  #prepareNext(): Promise<void> {
+    const { header } = this.#tail.segment
+    const bytes = Math.min(this.#settings.segmentBytes, 2 * this.#tail.segmentBytes)
+    return this.#spares.prepare({ sequence: header.sequence + 1, epoch: header.epoch, bytes })
   }
 
   #armMark(): void {
@@ -406,7 +429,7 @@ export class Writer {
    * write.
    */
   async #writeMark(): Promise<void> {
-    const fits = this.#tail.fits(batchHeaderBytes)
+    const fits = this.#tail.fits(0)
     if (this.#isMarked || !fits || this.#isBusy() || this.#batches.filling !== undefined) return
     // Never spend reserved space on a mark.
     if (this.#budget.refusal(0, 'high') !== undefined) return

@@ -126,6 +126,7 @@ const refusingDisk: Disk = {
   rename: refuse,
   remove: refuse,
   freeBytes: refuse,
+  isPinned: refuse,
   removeDirectory: refuse,
   lock: refuse,
 }

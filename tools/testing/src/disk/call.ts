@@ -9,6 +9,7 @@ export type DiskCallKind =
   | 'open'
   | 'rename'
   | 'remove'
+  | 'isPinned'
   | 'removeDirectory'
   | 'lock'
   | 'release'
@@ -16,6 +17,7 @@ export type DiskCallKind =
   | 'read'
   | 'write'
   | 'writeOnLoop'
+  | 'pin'
   | 'sync'
   | 'close'
 
@@ -47,6 +49,7 @@ export const syscalls: Readonly<Record<DiskCallKind, string>> = {
   open: 'open',
   rename: 'rename',
   remove: 'unlink',
+  isPinned: 'flock',
   removeDirectory: 'rmdir',
   lock: 'flock',
   release: 'close',
@@ -54,6 +57,7 @@ export const syscalls: Readonly<Record<DiskCallKind, string>> = {
   read: 'read',
   write: 'write',
   writeOnLoop: 'write',
+  pin: 'flock',
   sync: 'fsync',
   close: 'close',
 }

@@ -59,9 +59,8 @@ export class Caller {
   kill(): void {
     if (this.killed) return
     this.killed = true
-    for (const inode of this.#open.values()) this.machine.volume.letGo(inode)
+    for (const handle of this.#open.keys()) this.letGo(handle)
     for (const inode of this.#locked) inode.lockedBy = undefined
-    this.#open.clear()
     this.#locked.clear()
     this.#announceKill()
   }
@@ -75,6 +74,7 @@ export class Caller {
     const inode = this.#open.get(handle)
     if (inode === undefined) return
     this.#open.delete(handle)
+    inode.pins.delete(handle)
     this.machine.volume.letGo(inode)
   }
 

@@ -29,6 +29,8 @@ export class Inode {
   /** Number of open handles. The space is freed only after the last one is closed. */
   handles = 0
   lockedBy: object | undefined
+  /** Open files whose readers ask that the file is not used for anything else. */
+  readonly pins = new Set<object>()
   /** A failed sync reported success; the next sync reports the error. */
   owesError = false
 

@@ -11,6 +11,7 @@ export interface Disk {
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
   freeBytes(path: string): Promise<number>
+  isPinned(path: string): Promise<boolean>
   removeDirectory(path: string): Promise<void>
   lock(path: string, holder: string): Promise<LockAttempt>
 }
@@ -22,6 +23,7 @@ export interface DiskFile {
   read(into: Uint8Array, position: number): Promise<number>
   write(bytes: Uint8Array, position: number): Promise<number>
   writeOnLoop(bytes: Uint8Array, position: number): number
+  pin(): Promise<void>
   sync(): Promise<void>
   close(): Promise<void>
 }

@@ -68,6 +68,10 @@ export class SimulatedDisk implements Disk {
     return this.#own.remove(path)
   }
 
+  isPinned(path: string): Promise<boolean> {
+    return this.#own.isPinned(path)
+  }
+
   removeDirectory(path: string): Promise<void> {
     return this.#own.removeDirectory(path)
   }

@@ -50,6 +50,14 @@ export class SimulatedFile implements DiskFile {
     )
   }
 
+  pin(): Promise<void> {
+    return this.#caller.perform(this.#describe('pin'), () => {
+      this.#assertOpen()
+      this.#inode.pins.add(this)
+      return () => {}
+    })
+  }
+
   sync(): Promise<void> {
     return this.#caller.perform(this.#describe('sync'), (call, fault) => {
       this.#assertOpen()

@@ -103,6 +103,14 @@ export class SimulatedProcess implements Disk {
     })
   }
 
+  isPinned(path: string): Promise<boolean> {
+    const details = { kind: 'isPinned', path: normalize(path) } as const
+    return this.#caller.perform(details, () => {
+      const isPinned = this.#machine.volume.find(details.path).pins.size > 0
+      return () => isPinned
+    })
+  }
+
   removeDirectory(path: string): Promise<void> {
     const details = { kind: 'removeDirectory', path: normalize(path) } as const
     return this.#caller.perform(details, (call) => {
