@@ -12,6 +12,7 @@ export type { AcceptedLoss, Damage, HistoryDamage } from './damage.js'
 export type { Disk, DiskFile, LockAttempt, OpenMode } from './disk/disk.js'
 export { nodeDisk } from './disk/node-disk.js'
 export { WalDamageError, WalError, type WalErrorCode, type WalErrorOptions } from './errors.js'
+export { spareFilesMax } from './format/limits.js'
 export { type CutOff, Diagnosis, diagnoseLog, type SalvagedBatch } from './inspect/diagnosis.js'
 export { type LogOpening, type Verification, verifyLog } from './inspect/verify.js'
 export {

@@ -1,3 +1,4 @@
+import { spareFilesMax } from '@tenure/wal'
 import type { CheckpointKnobs } from './checkpoint-knobs.js'
 import type { CheckpointedLog } from './checkpointed-log.js'
 
@@ -37,8 +38,9 @@ export function logBytesBound(
   segmentBytes: number,
 ): number {
   const sinceOlder = 2 * replayMsMax * replayedBytesPerMs
-  // Plus segments that a checkpoint ended early, the current one, and the preallocated next one.
-  return Math.max(historyBytesMax, sinceOlder) + 4 * segmentBytes
+  // Plus segments that a checkpoint ended early, the current one, the prepared next one, and the
+  // files that will be used again.
+  return Math.max(historyBytesMax, sinceOlder) + (4 + spareFilesMax) * segmentBytes
 }
 
 /**

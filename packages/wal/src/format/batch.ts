@@ -74,7 +74,7 @@ export function nextBatchOffset(end: number): number {
   return left < headerRoomBytes ? offset + left : offset
 }
 
-/** What the caller knows about a batch. The rest of its header follows from its bytes. */
+/** The part of a header that the caller knows. The rest follows from the batch's bytes. */
 export type BatchFacts = Omit<BatchHeader, 'bodyBytes' | 'bodyCrc'>
 
 /** A batch that is ready to be written. */

@@ -35,7 +35,7 @@ export const hurriedPieceBytes = 4 * 1024 * 1024
 export const copySyncMsMax = 100
 
 /** How many files of removed segments the log keeps at most, to use them again. */
-export const sparesMax = 8
+export const spareFilesMax = 8
 
 /** A copy is synced in pieces of this size, to delay commits on the same disk as little as possible. */
 export const copyPieceBytes = 8 * 1024 * 1024

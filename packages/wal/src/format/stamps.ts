@@ -62,7 +62,7 @@ export class Stamps {
   }
 
   /**
-   * What the stamp at the end of a sector says. `sector` can lack its beginning, but not the stamp.
+   * Reads the stamp at the end of a sector. `sector` can lack its beginning, but not the stamp.
    * - `written`: the sector was written in this life of the file.
    * - `unwritten`: it was not. It contains zeros, or content of an earlier life.
    * - `damaged`: neither is true.

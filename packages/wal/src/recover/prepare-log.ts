@@ -48,7 +48,7 @@ export interface PreparedLog {
 }
 
 /**
- * What an open changes about whose log the directory is. `detach`: a copy of a shared log becomes a
+ * A change of the log to which the directory belongs. `detach`: a copy of a shared log becomes a
  * log of its own. `attach`: a log of its own becomes the beginning of a shared log.
  */
 export type IdentityChange = 'detach' | 'attach'

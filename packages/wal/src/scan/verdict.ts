@@ -15,7 +15,7 @@ export interface Verdict {
   readonly why: string
 }
 
-/** What was written after the finding, as far as it can be read. */
+/** The content after the finding, as far as it can be read. */
 type Evidence = 'nothing' | 'sectors' | 'unsynced batch' | 'synced batch'
 
 /** `doubtful`: either the last write, never acknowledged, or acknowledged data that was damaged. */

@@ -11,7 +11,7 @@ import {
   noSpaceRetryMs,
   noSpaceRetryMsMax,
   sectorBytes,
-  sparesMax,
+  spareFilesMax,
 } from '../format/limits.js'
 import type { LogObserver } from '../options.js'
 import {
@@ -143,7 +143,7 @@ export class SpareKeeper {
     const isWanted =
       this.#mode !== 'closed' &&
       segment.header.segmentBytes >= this.#bytesMax &&
-      this.#pool.count < Math.min(sparesMax, this.#taken)
+      this.#pool.count < Math.min(spareFilesMax, this.#taken)
     if (isWanted && (await this.#affordsSpare()) && !(await this.#disk.isPinned(path))) {
       return this.#pool.rename(segment)
     }
