@@ -1,9 +1,10 @@
 // Builds with turbo and runs the tests of every package (or of those that `--filter` names). The last line is
 // "N passed, N failed".
 //
-// A compiled test file is a program that writes TAP. Each runs directly, without tap's runner: the loaders that the
-// runner adds to every process (TypeScript, mocks) double the CPU time. All files are in one queue, the longest first,
-// to keep all cores busy until the end.
+// A compiled test file is a program that writes TAP. It runs without tap's runner: the loaders that the runner adds to
+// every process (TypeScript, mocks) double the CPU time. A few files of a package share a process, since loading tap
+// and the package takes longer than most files. All processes are in one queue, the longest first, to keep all cores
+// busy until the end.
 //
 // Tests that did not run count as failed: a package that did not build, a test file without a final count or without a
 // test. So "0 failed" and exit code 0 mean the same.
@@ -26,16 +27,21 @@ const jobs = availableParallelism() + 2
 const moreMemory = ['--min-semi-space-size=16', '--max-semi-space-size=32']
 /** Timeout of a file that requests no other; several times the duration of the slowest file next to busy loops. */
 const timeoutS = 600
-/** The durations of the last run by path, which only determine the order. */
+/** Files of a package that share a process: more would leave too few processes for all cores at the end. */
+const filesTogether = 6
+/** The first words of a file that needs a process of its own: one that awaits or tears down outside of its tests. */
+const aloneMark = '// Runs alone: '
+/** The durations of the last run by batch, which only determine the order. */
+const testFilesPath = join(import.meta.dirname, 'test-files.mjs')
 const timesPath = join(root, '.turbo', 'test-times.json')
 const started = performance.now()
 
 console.log(`Node ${process.version}`)
 const isBuilt = turbo('inherit', 'build', '--continue=dependencies-successful').status === 0
 const packages = packagesToTest()
-const files = packages.filter(({ isReady }) => isReady).flatMap(({ dir }) => testFilesOf(dir))
+const batches = packages.filter(({ isReady }) => isReady).flatMap(({ dir }) => batchesOf(dir))
 const times = readTimes()
-const outcomes = await runAll(files.sort((a, b) => timeOf(b) - timeOf(a)))
+const outcomes = await runAll(batches.sort((a, b) => timeOf(b) - timeOf(a)))
 writeTimes()
 
 console.log('')
@@ -89,20 +95,28 @@ function packagesToTest() {
 }
 
 /**
- * @typedef {object} TestFile
- * @property {string} dir folder of its package
- * @property {string} name path below the folder
+ * @typedef {object} Batch
+ * @property {string} dir folder of the package
+ * @property {string[]} names paths below the folder
  */
 
 /**
  * @param {string} dir
- * @returns {TestFile[]}
+ * @returns {Batch[]}
  */
-function testFilesOf(dir) {
-  return readdirSync(join(root, dir, 'dist/test'), { recursive: true, encoding: 'utf8' })
+function batchesOf(dir) {
+  const names = readdirSync(join(root, dir, 'dist/test'), { recursive: true, encoding: 'utf8' })
     .map((name) => `dist/test/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.test.js') && !name.includes('/fixtures/'))
-    .map((name) => ({ dir, name }))
+    .sort()
+  const sourceOf = (/** @type {string} */ name) =>
+    join(root, dir, name.replace(/^dist\//, '').replace(/\.js$/, '.ts'))
+  const isAlone = (/** @type {string} */ name) =>
+    readFileSync(sourceOf(name), 'utf8').startsWith(aloneMark)
+  const together = names.filter((name) => !isAlone(name))
+  const batches = names.filter(isAlone).map((name) => ({ dir, names: [name] }))
+  while (together.length > 0) batches.push({ dir, names: together.splice(0, filesTogether) })
+  return batches
 }
 
 /**
@@ -113,15 +127,15 @@ function testFilesOf(dir) {
  */
 
 /**
- * @param {TestFile[]} waiting
+ * @param {Batch[]} waiting
  * @returns {Promise<Outcome[]>}
  */
 async function runAll(waiting) {
   /** @type {Outcome[]} */
   const outcomes = []
   const runNext = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      outcomes.push(await runFile(file))
+    for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
+      outcomes.push(await runBatch(batch))
     }
   }
   await Promise.all(Array.from({ length: jobs }, runNext))
@@ -129,22 +143,27 @@ async function runAll(waiting) {
 }
 
 /**
- * Runs a test file and shows its output if a test fails.
- * @param {TestFile} file
+ * Runs test files in one process and shows its output if a test fails.
+ * @param {Batch} batch
  * @returns {Promise<Outcome>}
  */
-async function runFile({ dir, name }) {
+async function runBatch({ dir, names }) {
+  const name = names.join(' ')
   const startedMs = performance.now()
-  const { stdout, stderr, end } = await execute(join(root, dir), name)
-  times[`${dir}/${name}`] = Math.round(performance.now() - startedMs)
+  const { stdout, stderr, end } = await execute(join(root, dir), names)
+  times[keyOf({ dir, names })] = Math.round(performance.now() - startedMs)
   const counts = countsIn(stdout)
-  // A file that ends before its first test has failed.
-  const isWhole = end === 'ended with 0' && counts.pass + counts.skip + counts.todo > 0
+  // A process that ends before its first test has failed. tap only warns of a test that it leaves out because the root
+  // has ended, as a teardown outside of all tests makes it do.
+  const isCutShort = stderr.includes('cannot create subtest after parent test ends')
+  const hasRun = counts.pass + counts.skip + counts.todo > 0
+  const isWhole = end === 'ended with 0' && hasRun && !isCutShort
   /** @type {string[]} */
   const complaints = stdout.match(/^ *not ok (?!.*# TODO).*$/gm) ?? []
   if (!isWhole && counts.fail === 0) {
     counts.fail = 1
-    complaints.push(`not ok - ${name} ${counts.pass > 0 ? end : 'printed no final count of tests'}`)
+    const why = hasRun ? end : 'printed no final count of tests'
+    complaints.push(`not ok - ${name} ${isCutShort ? `left out a test; see "${aloneMark}"` : why}`)
   }
   if (counts.fail > 0) {
     const said = bySource(`${stdout}${stderr}`, join(root, dir))
@@ -155,12 +174,12 @@ async function runFile({ dir, name }) {
 
 /**
  * @param {string} cwd
- * @param {string} name
+ * @param {string[]} names
  * @returns {Promise<{ stdout: string, stderr: string, end: string }>}
  */
-function execute(cwd, name) {
+function execute(cwd, names) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...moreMemory, name], {
+    const child = spawn(process.execPath, [...moreMemory, testFilesPath, ...names], {
       cwd,
       env: { ...process.env, TAP_TIMEOUT: String(timeoutS) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -207,11 +226,16 @@ function tell(count, key) {
 }
 
 /**
- * Unknown files run first, since they may be slow.
- * @param {TestFile} file
+ * Unknown batches run first, since they may be slow.
+ * @param {Batch} batch
  */
-function timeOf({ dir, name }) {
-  return times[`${dir}/${name}`] ?? Number.POSITIVE_INFINITY
+function timeOf(batch) {
+  return times[keyOf(batch)] ?? Number.POSITIVE_INFINITY
+}
+
+/** @param {Batch} batch */
+function keyOf({ dir, names }) {
+  return `${dir}/${names.join(' ')}`
 }
 
 /** @returns {Record<string, number>} */

@@ -1,3 +1,4 @@
+// Runs alone: its tests share one coordinator.
 import type { NewRequest } from '@tenure/client'
 import { encodeRequest, type Reason } from '@tenure/protocol'
 import t, { type Test } from 'tap'

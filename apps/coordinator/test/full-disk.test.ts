@@ -1,3 +1,4 @@
+// Runs alone: its tests share one small disk.
 import { join } from 'node:path'
 import type { Link } from '@tenure/client'
 import type { Answer, Leased } from '@tenure/protocol'

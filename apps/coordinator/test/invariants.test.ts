@@ -1,3 +1,4 @@
+// Runs alone: its tests share the log of one run.
 import type { Answer, Leased } from '@tenure/protocol'
 import {
   checkInvariants,

@@ -95,8 +95,10 @@ export class ValueReader {
    * integer that a double cannot represent is rounded to the nearest double.
    */
   number(): number | undefined {
-    if (this.#at === this.#end) return undefined
-    const head = this.#head()
+    const at = this.#at
+    if (at === this.#end) return undefined
+    const head = this.#input[at]!
+    this.#at = at + 1
     if (head < 0x80) return head
     switch (head) {
       case 0xcc:

@@ -1,3 +1,4 @@
+// Runs alone: its tests share the evidence of one run.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -108,8 +108,12 @@ const requests = new MessageCodec<Request>({
   noun: 'request',
   layouts: requestLayouts,
   idMin: 1,
-  copy: (body, start, end) =>
-    Buffer.from(new Uint8Array(body.buffer, body.byteOffset + start, end - start)),
+  copy: (body, start, end) => {
+    const copy = Buffer.allocUnsafe(end - start)
+    // `subarray` of a Buffer takes longer.
+    copy.set(new Uint8Array(body.buffer, body.byteOffset + start, end - start))
+    return copy
+  },
   isStrict: false,
 })
 

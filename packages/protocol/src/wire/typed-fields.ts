@@ -1,6 +1,6 @@
 import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
 import type { ProtocolError } from '../errors.js'
-import { expected, type Fields, isTextOf, isWholeOf, requireWhole, wrongField } from './fields.js'
+import { expected, type Fields, isTextOf, requireWhole, wrongField } from './fields.js'
 import { frameHeadBytes } from './frame.js'
 
 /** Copies a part of a message. */
@@ -42,8 +42,12 @@ export class TypedReader implements Fields {
 
   whole(name: string, _value: number | undefined, min: number, max: number): number {
     const value = this.#reader.number()
-    // Turns -0 into 0: records accept only 0.
-    if (isWholeOf(value, min, max)) return value + 0
+    if (value !== undefined && value >= min && value <= max) {
+      // Most numbers have 32 bits or fewer. This also turns -0 into 0: records accept only 0.
+      const word = value >>> 0
+      if (word === value) return word
+      if (Number.isInteger(value)) return value
+    }
     throw this.#wrongWhole(name, value, min, max)
   }
 
