@@ -4,6 +4,8 @@ export type CoordinatorErrorCode =
   | 'COORDINATOR_EXPOSED'
   | 'COORDINATOR_CANNOT_LISTEN'
   | 'COORDINATOR_FAILED'
+  | 'COORDINATOR_STOPPED'
+  | 'LEADERSHIP_LOST'
 
 export interface CoordinatorErrorOptions extends ErrorOptions {
   readonly option?: 'host' | 'httpHost'

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@tenure/seams'
-import type { DecisionTime } from '../decide/decision-time.js'
+import type { DecisionClock } from '../decide/decision-time.js'
 
 /** Node's timers count in 31 bits. Firing early is harmless: the handler re-checks the time. */
 const longestMs = 24 * 3600 * 1000
@@ -7,11 +7,11 @@ const longestMs = 24 * 3600 * 1000
 /** The core loop's single timer; it fires at the earliest requested time. */
 export class Alarm {
   readonly #clock: Clock
-  readonly #time: DecisionTime
+  readonly #time: DecisionClock
   readonly #onRing: () => void
   #set: { readonly at: number; readonly timer: Timer } | undefined
 
-  constructor(clock: Clock, time: DecisionTime, onRing: () => void) {
+  constructor(clock: Clock, time: DecisionClock, onRing: () => void) {
     this.#clock = clock
     this.#time = time
     this.#onRing = onRing

@@ -19,6 +19,13 @@ export interface CommitLog {
   /** Reserves space for a record, or throws `WAL_NO_SPACE`; low urgency fails first. */
   claim(bytes: number, urgency: 'low' | 'normal' | 'high'): Claim
 
+  /**
+   * For a log that another coordinator can take over: resolves when an entry that was sent after this
+   * call is stored, which proves that no other coordinator has decided anything before. Absent where the
+   * log has one writer.
+   */
+  confirm?(): Promise<unknown>
+
   /** Resolves when all appended records are durable and the log is released. */
   close(): Promise<void>
 }

@@ -353,7 +353,7 @@ export class Coordinator {
     const waited: PendingRequest[] = []
     for (const { record, reply, freed } of this.#commits.applyDurable(durableLsn)) {
       this.#noteApplied(record)
-      reply?.to.answer(reply.answer(state))
+      reply?.to.answerDurable(reply.answer(state))
       for (const pending of freed) waited.push(pending)
     }
     const timekeeper = this.#timekeeper

@@ -6,14 +6,14 @@ import type { CheckpointedLog } from '../checkpoints/checkpointed-log.js'
 import type { CheckpointObserver } from '../checkpoints/checkpointer.js'
 import { replayMs as replayMsOf } from '../checkpoints/replay-estimate.js'
 import type { CoordinatorObserver } from '../core/coordinator-parts.js'
-import type { DecisionTime } from '../decide/decision-time.js'
+import type { DecisionClock } from '../decide/decision-time.js'
 import { RequestMetrics } from './request-metrics.js'
 import type { RecoveryTimes } from './startup.js'
 
 /** The sources of the metrics, read when they are scraped. */
 export interface MetricSources {
   readonly state: State
-  readonly time: DecisionTime
+  readonly time: DecisionClock
   readonly epoch: number
   readonly restarts: number
   readonly recovery: RecoveryTimes

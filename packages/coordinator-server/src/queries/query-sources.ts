@@ -1,5 +1,5 @@
 import type { State } from '@tenure/state-machine'
-import type { DecisionTime } from '../decide/decision-time.js'
+import type { DecisionClock } from '../decide/decision-time.js'
 import type { WorkerRegistry } from '../decide/worker-registry.js'
 import type { RequestedQueues } from '../polls/requested-queues.js'
 import type { Poll, WaitingPolls } from '../polls/waiting-polls.js'
@@ -15,7 +15,7 @@ export interface QuerySources extends QueryParts {
 /** The sources that are passed to the coordinator. */
 export interface QueryParts {
   readonly state: State
-  readonly time: DecisionTime
+  readonly time: DecisionClock
   readonly registry: WorkerRegistry
   /** Maximum size of an answer with a list, which must fit into a frame. */
   readonly answerBytesMax?: number

@@ -1,0 +1,25 @@
+import type { Answer, Reason } from '@tenure/protocol'
+
+/**
+ * `semantics` §13: which answers without a record wait for a confirmation where another coordinator can
+ * take over the log. What the state says may have changed since; a refusal that says nothing about it,
+ * and after which the same request can be sent again, need not wait.
+ */
+const unconfirmedReasons: ReadonlySet<Reason> = new Set<Reason>([
+  'MALFORMED',
+  'FORBIDDEN',
+  'TOO_LARGE',
+  'OVERLOADED',
+  'NO_SPACE',
+  'STOPPING',
+  'INTERNAL',
+  'UNAUTHORIZED',
+  'UNSUPPORTED_VERSION',
+  'TOO_MANY',
+  'PROTOCOL',
+])
+
+export function needsConfirmation(answer: Answer): boolean {
+  if (answer.kind === 'rejected') return !unconfirmedReasons.has(answer.reason)
+  return answer.kind !== 'pong' && answer.kind !== 'withdrawn'
+}

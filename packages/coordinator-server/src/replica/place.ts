@@ -1,0 +1,100 @@
+import {
+  type DecodedEntry,
+  decodeEntry,
+  type LogRange,
+  type SharedLog,
+  SharedLogError,
+  type StoredEntry,
+} from '@tenure/shared-log'
+import type { Log } from '@tenure/wal'
+
+/** Where a copy stands in the shared log: the last entry of which it has all records. */
+export interface Place {
+  /** 0 before the first entry. */
+  readonly seq: number
+  /** Absent before the first entry that is left. */
+  readonly entry: DecodedEntry | undefined
+}
+
+/**
+ * Finds the copy's place by bisection: LSNs rise from entry to entry. Fails with `LOG_LOST` if the copy
+ * reaches further than the shared log, or contains other records.
+ */
+export async function findPlace(
+  shared: SharedLog,
+  { first, last }: LogRange,
+  copy: Log,
+): Promise<Place> {
+  const lastLsn = copy.nextLsn - 1
+  if (last === 0) {
+    if (lastLsn === 0) return { seq: 0, entry: undefined }
+    throw lost(lastLsn, 'it is empty')
+  }
+  // The greatest place whose entry ends at `lastLsn` or before.
+  let low = first - 1
+  let high = last
+  let found: DecodedEntry | undefined
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const entry = await readEntry(shared, middle)
+    if (endOf(entry) <= lastLsn) {
+      low = middle
+      found = entry
+    } else high = middle - 1
+  }
+  if (found === undefined) {
+    const oldest = await readEntry(shared, first)
+    if (oldest.firstLsn > lastLsn + 1) throw truncated(lastLsn, oldest.firstLsn)
+    return { seq: low, entry: undefined }
+  }
+  await compare(found, low, copy)
+  if (low === last && endOf(found) < lastLsn) throw lost(lastLsn, `it ends at LSN ${endOf(found)}`)
+  return { seq: low, entry: found }
+}
+
+export async function readEntry(shared: SharedLog, seq: number): Promise<DecodedEntry> {
+  const abort = new AbortController()
+  let found: StoredEntry | undefined
+  for await (const entry of shared.follow(seq - 1, abort.signal)) {
+    found = entry
+    abort.abort()
+  }
+  if (found === undefined) throw new Error(`entry ${seq} of the shared log was not read`)
+  return decodeEntry(found.bytes, seq)
+}
+
+function endOf({ firstLsn, records }: DecodedEntry): number {
+  return firstLsn + records.length - 1
+}
+
+/** The copy must contain the entry's records, byte for byte, as far as it still has them. */
+async function compare({ firstLsn, records }: DecodedEntry, seq: number, copy: Log): Promise<void> {
+  const from = Math.max(firstLsn, copy.firstLsn)
+  if (records.length === 0 || from >= firstLsn + records.length) return
+  for await (const run of copy.replay({ fromLsn: from })) {
+    for (const [index, record] of run.records.entries()) {
+      const lsn = run.firstLsn + index
+      const expected = records[lsn - firstLsn]
+      if (expected === undefined) return
+      if (Buffer.compare(expected, record) === 0) continue
+      throw lost(lsn, `its entry ${seq} contains another record at that LSN`)
+    }
+  }
+}
+
+/** The shared log does not contain what this copy has. */
+export function lost(lsn: number, why: string): SharedLogError {
+  return new SharedLogError(
+    'LOG_LOST',
+    `the shared log has lost records: a copy reaches LSN ${lsn}, but ${why}`,
+    'Stop all coordinators, and begin the shared log anew from the copy that reaches furthest',
+  )
+}
+
+function truncated(lastLsn: number, firstLsn: number): SharedLogError {
+  return new SharedLogError(
+    'LOG_TRUNCATED',
+    `this copy ends at LSN ${lastLsn}, and the shared log begins at LSN ${firstLsn}`,
+    "Remove this node's data directory: it is then copied anew from a checkpoint",
+  )
+}
