@@ -325,6 +325,7 @@ function welcome({ knobs, limits }: Settings, log: Log): Welcome {
       pollsPerConnectionMax: limits.pollsPerConnectionMax,
       waitMsMax: knobs.waitMsMax,
     },
+    log: log.logId,
   }
 }
 

@@ -94,6 +94,7 @@ async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
         heartbeatIntervalMs: 100,
         syncMode: 'always',
         limits: { ...defaultLimits, ...limits, ...welcomeLimits },
+        log: 'ab'.repeat(16),
       },
       now: () => {
         slowMs += msPerLook
