@@ -37,7 +37,7 @@ export interface FramesParts {
 const shipped: FramesParts = {
   openServer: (limits, now) => new ServerConnection(limits, now),
   openClient: () => new ClientConnection(),
-  openPeers: (context, limits) => new Peers(context, limits),
+  openPeers: (...parts) => new Peers(...parts),
 }
 
 /**
