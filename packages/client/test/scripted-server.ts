@@ -32,6 +32,7 @@ export interface ServerOptions {
   readonly answer?: (asked: Asked) => AnswerOf | undefined
   readonly limits?: Partial<Limits>
   readonly epoch?: number
+  readonly log?: string
   readonly tls?: boolean
   readonly port?: number
 }
@@ -70,6 +71,7 @@ export class Peer {
         heartbeatIntervalMs: 10_000,
         syncMode: 'always',
         limits: this.#server.limits,
+        log: this.#server.log,
         ...welcome,
       }),
     )
@@ -115,6 +117,7 @@ export class Asked<R extends Request = Request> {
 export class ScriptedServer {
   readonly limits: Limits
   readonly epoch: number
+  readonly log: string
   readonly peers: Peer[] = []
   readonly hellos: (Hello | OtherVersion)[] = []
   readonly #options: ServerOptions
@@ -135,6 +138,7 @@ export class ScriptedServer {
     this.#options = options
     this.limits = { ...limits, ...options.limits }
     this.epoch = options.epoch ?? 1
+    this.log = options.log ?? 'ab'.repeat(16)
     const accept = (socket: Socket) => {
       this.peers.push(new Peer(this, socket))
       for (const wake of this.#peerWaiters.splice(0)) wake()

@@ -147,16 +147,15 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     onFailure: (error) => lifetime.fail(error),
   })
   const context = {
-    coordinator,
     limits,
     gate: new Gate(tokens),
-    welcome: welcome(settings, log),
     now: () => clock.monotonicMs(),
     soon: (callback: () => void) => clock.soon(callback),
     onViolation: (address: string, reason: string, message: string) =>
       observer.refused?.({ address, reason, message }),
   }
-  const peers = new Peers(context, limits, { connections, refusedMax: openFiles.refused })
+  const active = { role: 'active', coordinator, welcome: welcome(settings, log) } as const
+  const peers = new Peers(context, active, limits, { connections, refusedMax: openFiles.refused })
   // No decision is possible after a failure: closing the connections is the only answer left.
   lifetime.onFailure(() => peers.destroy())
   lifetime.defer(() => endService(clock, listener, coordinator, peers))
@@ -325,6 +324,7 @@ function welcome({ knobs, limits }: Settings, log: Log): Welcome {
       pollsPerConnectionMax: limits.pollsPerConnectionMax,
       waitMsMax: knobs.waitMsMax,
     },
+    log: log.logId,
   }
 }
 

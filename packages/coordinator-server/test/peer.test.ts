@@ -2,118 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ClientConnection, encodeRequest, type Hello, type Request } from '@tenure/protocol'
+import { ClientConnection, encodeRequest, type Request } from '@tenure/protocol'
 import { Random } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { type CoordinatorOptions, startCoordinator } from '../src/index.js'
-import { Gate } from '../src/net/gate.js'
-import { defaultLimits, type ServerLimits } from '../src/net/limits.js'
-import { Peers } from '../src/net/peers.js'
-import type { Socket } from '../src/net/transport.js'
 import { PeerClient } from './peer-client.js'
-import { World, worker } from './world.js'
-
-/** A socket whose bytes leave only when the test says so. */
-class StuckSocket implements Socket {
-  readonly address = 'here'
-  unsentBytes = 0
-  writtenBytes = 0
-  isPaused = false
-  hasEnded = false
-  isDestroyed = false
-  readonly client = new ClientConnection()
-  receive: (bytes: Uint8Array) => void = () => {}
-  #onDrain: () => void = () => {}
-  #onClose: () => void = () => {}
-
-  onData(callback: (bytes: Uint8Array) => void): void {
-    this.receive = callback
-  }
-
-  onDrain(callback: () => void): void {
-    this.#onDrain = callback
-  }
-
-  onClose(callback: () => void): void {
-    this.#onClose = callback
-  }
-
-  write(bytes: Uint8Array): void {
-    this.unsentBytes += bytes.length
-    this.writtenBytes += bytes.length
-    this.client.push(bytes)
-  }
-
-  pause(): void {
-    this.isPaused = true
-  }
-
-  resume(): void {
-    this.isPaused = false
-  }
-
-  end(): void {
-    this.hasEnded = true
-  }
-
-  destroy(): void {
-    this.isDestroyed = true
-    this.#onClose()
-  }
-
-  drain(): void {
-    this.unsentBytes = 0
-    this.#onDrain()
-  }
-
-  /** The kinds of the messages written since the last call. */
-  kinds(): string[] {
-    const kinds: string[] = []
-    for (let reply = this.client.next(); reply !== undefined; reply = this.client.next()) {
-      kinds.push(reply.kind === 'answer' ? reply.answer.kind : reply.kind)
-    }
-    return kinds
-  }
-}
-
-/** `msPerLook` advances the connection's clock each time it is read. */
-async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
-  const world = await World.started()
-  let slowMs = 0
-  const refused: string[] = []
-  const welcomeLimits = { payloadBytesMax: 1 << 18, resultBytesMax: 1 << 16, waitMsMax: 1000 }
-  const peers = new Peers(
-    {
-      coordinator: world.coordinator,
-      gate: new Gate([]),
-      limits: { ...defaultLimits, ...limits },
-      welcome: {
-        version: 1,
-        epoch: 1,
-        leaseDurationMs: 1000,
-        heartbeatIntervalMs: 100,
-        syncMode: 'always',
-        limits: { ...defaultLimits, ...limits, ...welcomeLimits },
-      },
-      now: () => {
-        slowMs += msPerLook
-        return world.clock.monotonicMs() + slowMs
-      },
-      soon: (callback) => world.clock.soon(callback),
-      onViolation: (_address, _reason, message) => void refused.push(message),
-    },
-    { ...defaultLimits, ...limits },
-  )
-  const greet = async (hello: Partial<Hello> = {}) => {
-    const socket = new StuckSocket()
-    peers.accept(socket)
-    socket.receive(ClientConnection.hello({ role: 'admin', name: 'w', capacity: 0, ...hello }))
-    await world.clock.settle()
-    socket.kinds()
-    return socket
-  }
-  return { world, peers, refused, greet }
-}
+import { StuckSocket, serve } from './peer-world.js'
+import { worker } from './world.js'
 
 const many = (count: number, request: Request) =>
   Buffer.concat(Array.from({ length: count }, () => encodeRequest(request)))

@@ -10,10 +10,11 @@ import {
   type Leased,
   type Request,
   roles,
+  type Welcome,
 } from '@tenure/protocol'
 import { decodeRecord } from '@tenure/state-machine'
 import { documentedDefaults } from '@tenure/testing'
-import { type Disk, nodeDisk } from '@tenure/wal'
+import { type Disk, nodeDisk, verifyLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
 import { Gate } from '../src/net/gate.js'
@@ -73,6 +74,24 @@ t.test('state survives a restart, and the restart is counted', async (t) => {
   const metrics = await (await fetch(`http://127.0.0.1:${again.server.httpPort}/metrics`)).text()
   t.match(metrics, /^tenure_coordinator_restarts 1$/m)
   await other.close()
+})
+
+t.test('the welcome names the log, with the same id after a restart', async (t) => {
+  const { server, dataDir, port } = await start(t)
+  const { logId } = await verifyLog(dataDir)
+  const first = new PeerClient(port)
+  t.match(await first.greet(), { epoch: 1, log: logId })
+  await server.stop()
+  await first.closed
+  const again = await start(t, { dataDir })
+  const second = new PeerClient(again.port)
+  t.match(await second.greet(), { epoch: 2, log: logId })
+  const other = await start(t)
+  const third = new PeerClient(other.port)
+  const { log } = (await third.greet()) as Welcome
+  t.match(log, /^[0-9a-f]{32}$/)
+  t.not(log, logId)
+  await Promise.all([second.close(), third.close()])
 })
 
 t.test('002 §8: all required facts are observable', async (t) => {

@@ -75,5 +75,5 @@ export {
   type Withdraw,
   type Workers,
 } from './messages/request.js'
+export type { Facts } from './wire/fields.js'
 export { FrameDecoder } from './wire/frame.js'
-export type { Facts } from './wire/listed-fields.js'

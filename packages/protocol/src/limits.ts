@@ -8,6 +8,8 @@ export const messageLimits = {
   reportIdBytesMax: 128,
   workerIdBytesMax: 128,
   tokenBytesMax: 1024,
+  /** A host name of 253 bytes, or an address in brackets, and a port. */
+  endpointBytesMax: 261,
   reasonBytesMax: 4096,
   listMax: 1000,
   durationMsMax: longestMs,

@@ -169,7 +169,7 @@ export const answersByKind = {
   rejected: message(
     'rejected',
     { reason: word, message: reason },
-    { retryAfterMs: whole(0, limits.timeMsMax) },
+    { retryAfterMs: whole(0, limits.timeMsMax), active: text(1, limits.endpointBytesMax) },
   ),
   killed: message('killed', { known: fc.boolean() }),
   task: message('task', { task: facts }),
@@ -230,4 +230,5 @@ export const welcomes: Arbitrary<Welcome> = fc.record({
     pollsPerConnectionMax: knob,
     waitMsMax: knob,
   }),
+  log: fc.stringMatching(/^[0-9a-f]{32}$/),
 })

@@ -83,12 +83,18 @@ t.test('submit survives a round trip in every combination of its options', (t) =
   t.end()
 })
 
-const answersWithAnOption = ['committed', 'cancelled', 'rejected', 'tasks', 'history']
+const options: { readonly [kind: string]: number } = {
+  committed: 1,
+  cancelled: 1,
+  rejected: 2,
+  tasks: 1,
+  history: 1,
+}
 
 for (const [kind, arbitrary] of Object.entries(answersByKind)) {
   t.test(`${kind} survives a round trip`, (t) => {
     const shapes = roundTrips(arbitrary as Arbitrary<Answer>, encodeAnswer, decodeAnswer)
-    t.equal(shapes.size, answersWithAnOption.includes(kind) ? 2 : 1)
+    t.equal(shapes.size, 2 ** (options[kind] ?? 0))
     t.end()
   })
 }
@@ -241,6 +247,14 @@ const map = (name: string): Field => ({
   good: [{}, { a: 1 }],
   bad: [null, [], 'a', 7, true, Buffer.of(1)],
 })
+
+const address = text('extras.active', 1, limits.endpointBytesMax)
+
+const extrasOfRejected: Field = {
+  name: 'extras',
+  good: [...address.good.map((active) => ({ active })), {}, { later: { any: [1] } }],
+  bad: [...map('extras').bad, ...address.bad.map((active) => ({ active }))],
+}
 
 function optional(field: Field): Field {
   const bad = field.bad.filter((value) => value !== null)
@@ -434,7 +448,12 @@ const answerFields: [kind: string, type: number, fields: Field[]][] = [
   [
     'rejected',
     71,
-    [word, text('message', 0, reasonBytesMax), optional(whole('retry_after', 0, timeMsMax))],
+    [
+      word,
+      text('message', 0, reasonBytesMax),
+      optional(whole('retry_after', 0, timeMsMax)),
+      optional(extrasOfRejected),
+    ],
   ],
   ['killed', 72, [known]],
   ['task', 73, [map('task')]],
@@ -456,7 +475,7 @@ for (const [kind, type, fields] of answerFields) {
       t.match(decodeAnswer(bodyOf(type, 7, ...values)), { kind, id: 7 })
     }
     for (const { field, values } of variants(fields, 'bad')) {
-      const message = new RegExp(`^${field.name} (is|must be) `)
+      const message = new RegExp(`^${field.name}[.a-z]* (is|must be) `)
       t.throws(() => decodeAnswer(bodyOf(type, 7, ...values)), { ...badMessage, message })
     }
     const right = fields.map(least)
@@ -507,9 +526,12 @@ t.test('an unknown answer is rejected', (t) => {
 t.test('an unknown reason is decoded as INTERNAL', (t) => {
   // The last three are names that every object inherits.
   for (const newer of ['ON_FIRE', 'toString', 'constructor', '__proto__']) {
-    t.match(decodeAnswer(bodyOf(71, 7, newer, 'hm', null)), { reason: 'INTERNAL', message: 'hm' })
+    t.match(decodeAnswer(bodyOf(71, 7, newer, 'hm', null, null)), {
+      reason: 'INTERNAL',
+      message: 'hm',
+    })
     t.match(decodeAnswer(bodyOf(70, 7, newer, null)), { kind: 'cancelled', reason: 'INTERNAL' })
-    t.strictSame(decodeWelcome(bodyOf(71, 0, newer, 'hm', null)), {
+    t.strictSame(decodeWelcome(bodyOf(71, 0, newer, 'hm', null, null)), {
       reason: 'INTERNAL',
       message: 'hm',
     })
@@ -522,6 +544,7 @@ const helloFields: Field[] = [
   text('name', 1, limits.workerIdBytesMax),
   optional(text('token', 1, limits.tokenBytesMax)),
   whole('capacity', 0, 1_000_000),
+  optional(map('extras')),
 ]
 
 t.test('hello: a field of the wrong type or over its limit is rejected', (t) => {
@@ -558,6 +581,7 @@ const knobs = {
   pollsPerConnectionMax: 1,
   waitMsMax: 1,
 }
+const log = '0123456789abcdef'.repeat(2)
 const welcomeFields: Field[] = [
   whole('version', 1, 0xffff),
   whole('epoch', 0, Number.MAX_SAFE_INTEGER),
@@ -565,6 +589,26 @@ const welcomeFields: Field[] = [
   whole('heartbeat', 1, Number.MAX_SAFE_INTEGER),
   text('sync_mode', 1, 16),
   { name: 'limits', good: [knobs, { ...knobs, another: 1 }], bad: [null, [], 7, 'a', {}] },
+  {
+    name: 'extras',
+    good: [{ log }, { log, shard: 0, shards: 1, endpoints: ['a:1'] }, { log, later: [{ any: 1 }] }],
+    bad: [...map('extras').bad, {}, { shard: 0, shards: 1, endpoints: [] }],
+  },
+]
+
+const extraFields: Field[] = [
+  {
+    name: 'extras.log',
+    good: [log],
+    bad: ['', 'a'.repeat(31), 'a'.repeat(33), 'A'.repeat(32), 'g'.repeat(32), null, 7, ['a']],
+  },
+  whole('extras.shard', 0, Number.MAX_SAFE_INTEGER),
+  whole('extras.shards', 1, Number.MAX_SAFE_INTEGER),
+  {
+    name: 'extras.endpoints',
+    good: [[], ['a:1', 'x'.repeat(limits.endpointBytesMax)]],
+    bad: [null, 'a:1', 7, { a: 1 }, [7], [''], ['x'.repeat(limits.endpointBytesMax + 1)], [null]],
+  },
 ]
 
 t.test('welcome: a field of the wrong type or over its limit is rejected', (t) => {
@@ -579,10 +623,10 @@ t.test('welcome: a field of the wrong type or over its limit is rejected', (t) =
   for (const name of Object.keys(knobs)) {
     for (const value of [...otherThanNumbers, -1, 1.5, null]) {
       const limits = { ...knobs, [name]: value }
-      t.throws(() => decodeWelcome(bodyOf(64, ...right.slice(0, 5), limits)), badMessage, name)
+      t.throws(() => decodeWelcome(bodyOf(64, ...right.slice(0, 5), limits, { log })), badMessage)
     }
     const { [name as keyof typeof knobs]: _, ...others } = knobs
-    t.throws(() => decodeWelcome(bodyOf(64, ...right.slice(0, 5), others)), badMessage, name)
+    t.throws(() => decodeWelcome(bodyOf(64, ...right.slice(0, 5), others, { log })), badMessage)
   }
   for (const wrong of [
     [64, ...right, null],
@@ -591,7 +635,29 @@ t.test('welcome: a field of the wrong type or over its limit is rejected', (t) =
   ]) {
     t.throws(() => decodeWelcome(bodyOf(...wrong)), badMessage)
   }
-  t.throws(() => decodeWelcome(bodyOf(71, 1, 'UNAUTHORIZED', '', null)), badMessage)
+  t.throws(() => decodeWelcome(bodyOf(71, 1, 'UNAUTHORIZED', '', null, null)), badMessage)
+  t.end()
+})
+
+t.test('welcome: each known key of extras is checked, and unknown keys are ignored', (t) => {
+  const read = (extras: object) =>
+    decodeWelcome(bodyOf(64, ...welcomeFields.slice(0, 6).map(least), extras))
+  for (const { name, good, bad } of extraFields) {
+    const key = name.slice('extras.'.length)
+    for (const value of good) t.match(read({ log, unknown: 1, [key]: value }), { log })
+    for (const value of bad) {
+      const message = new RegExp(`^${name} is .*; it must be `)
+      t.throws(() => read({ log, [key]: value }), { ...badMessage, message }, key)
+    }
+  }
+  t.end()
+})
+
+t.test('a rejection names the active coordinator in the handshake and after it', (t) => {
+  const active = '[::1]:7411'
+  const body = bodyOf(71, 0, 'NOT_ACTIVE', 'hm', null, { later: 1, active })
+  t.strictSame(decodeWelcome(body), { reason: 'NOT_ACTIVE', message: 'hm', active })
+  t.match(decodeAnswer(body), { kind: 'rejected', reason: 'NOT_ACTIVE', active })
   t.end()
 })
 

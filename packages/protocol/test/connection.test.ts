@@ -37,6 +37,7 @@ const welcome: Welcome = {
     pollsPerConnectionMax: 2,
     waitMsMax: 60_000,
   },
+  log: 'ab'.repeat(16),
 }
 
 const hello = ClientConnection.hello({ role: 'work', name: 'w1', capacity: 2 })
@@ -402,6 +403,6 @@ t.test('both sides communicate byte by byte, with answers in any order', (t) => 
 t.test('the hello of a client contains its version and token', (t) => {
   const decoder = new FrameDecoder(4096)
   decoder.push(ClientConnection.hello({ role: 'admin', name: 'a', token: 's', capacity: 0 }))
-  t.strictSame(Buffer.from(decoder.next()!), bodyOf(0, protocolVersion, 'admin', 'a', 's', 0))
+  t.strictSame(Buffer.from(decoder.next()!), bodyOf(0, protocolVersion, 'admin', 'a', 's', 0, null))
   t.end()
 })

@@ -9,6 +9,7 @@ import {
   encodeRequest,
   encodeWelcome,
   messageLimits,
+  type Refusal,
   reasons,
   ServerConnection,
 } from '@tenure/protocol'
@@ -83,8 +84,8 @@ const handshake = {
     decode: decodeWelcome,
   },
   refused: {
-    encode: ({ reason, message }: { reason: 'UNAUTHORIZED'; message: string }) =>
-      ServerConnection.farewell(reason, message),
+    encode: ({ reason, message, active }: Refusal) =>
+      ServerConnection.farewell(reason, message, active),
     decode: decodeWelcome,
   },
 }

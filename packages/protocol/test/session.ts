@@ -39,7 +39,7 @@ const session: readonly Message[] = [
     from: 'client',
     frame: ClientConnection.hello({ role: 'admin', name: 'worker-1', capacity: 1 }),
     kind: 'hello',
-    names: ['version', 'role', 'name', 'token', 'capacity'],
+    names: ['version', 'role', 'name', 'token', 'capacity', 'extras'],
   },
   {
     from: 'coordinator',
@@ -57,9 +57,10 @@ const session: readonly Message[] = [
         pollsPerConnectionMax: 256,
         waitMsMax: 60_000,
       },
+      log: '3f6c0d6e5a2b4c1e9d8f7a6b5c4d3e2f',
     }),
     kind: 'welcome',
-    names: ['version', 'epoch', 'lease', 'heartbeat', 'sync_mode', 'limits'],
+    names: ['version', 'epoch', 'lease', 'heartbeat', 'sync_mode', 'limits', 'extras'],
   },
   {
     from: 'client',
@@ -172,7 +173,7 @@ function sizeOf(body: Buffer, at: number): number {
   const head = body[at]!
   if (head <= 0x7f || head === 0xc0 || head === 0xc2 || head === 0xc3) return 1
   if (head >= 0xa0 && head <= 0xbf) return 1 + head - 0xa0
-  if (head === 0xc4) return 2 + body[at + 1]!
+  if (head === 0xc4 || head === 0xd9) return 2 + body[at + 1]!
   const sizes: { readonly [head: number]: number } = { 203: 9, 204: 2, 205: 3, 206: 5 }
   const size = sizes[head]
   if (size === undefined) throw new Error(`cannot describe a value with the first byte ${head}`)

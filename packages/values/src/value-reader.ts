@@ -193,6 +193,11 @@ export class ValueReader {
     return true
   }
 
+  /** Consumes the rest of the input and returns a view of it. */
+  rest(): Uint8Array {
+    return this.#input.subarray(this.#take(this.#end - this.#at), this.#end)
+  }
+
   requireEnd(): void {
     if (this.#at !== this.#end) throw new Unreadable(`unexpected data at byte ${this.#at}`)
   }

@@ -78,6 +78,13 @@ export class ValueWriter {
     this.#at += value.length
   }
 
+  /** Writes a value that is already encoded. */
+  encoded(bytes: Uint8Array): void {
+    this.#reserve(bytes.length)
+    this.#piece.set(bytes, this.#at)
+    this.#at += bytes.length
+  }
+
   /**
    * Writes a number, string, boolean or bytes, nil for `null` and `undefined`, or a list of these. Throws a
    * TypeError for anything else.

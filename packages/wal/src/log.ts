@@ -187,6 +187,11 @@ export class Log {
     })
   }
 
+  /** The id that the log got when it was created, as 32 hexadecimal digits. */
+  get logId(): string {
+    return Buffer.from(this.#logId).toString('hex')
+  }
+
   /** The LSN of the next record. */
   get nextLsn(): Lsn {
     return this.#writer.nextLsn

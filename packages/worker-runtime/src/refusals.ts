@@ -15,6 +15,7 @@ const meanings: { readonly [R in Reason]: RejectionMeaning } = {
   OVERLOADED: 'transient',
   NO_SPACE: 'transient',
   STOPPING: 'transient',
+  NOT_ACTIVE: 'transient',
   TOO_MANY: 'transient',
   EXPIRED: 'lost',
   SUPERSEDED: 'lost',

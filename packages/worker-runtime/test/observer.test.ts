@@ -339,6 +339,7 @@ t.test('each hook increments only its own series', async (t) => {
     heartbeatIntervalMs: 1,
     syncMode: 'always',
     limits: { ...limits, requestsInFlightMax: 1, pollsPerConnectionMax: 1 },
+    log: 'ab'.repeat(16),
   }
   const cancelled = { kind: 'cancelled', id: 1, reason: 'SUPERSEDED' } as const
   const rejected = { kind: 'rejected', id: 1, reason: 'UNKNOWN_TASK', message: '' } as const

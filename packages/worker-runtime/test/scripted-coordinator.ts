@@ -90,6 +90,7 @@ class Peer {
         limits,
         leaseDurationMs: 30_000,
         heartbeatIntervalMs,
+        log: 'ab'.repeat(16),
       }),
     )
   }

@@ -113,35 +113,36 @@ t.test('frames', async (t) => {
   })
   await t.test('that are sent to an unaccepted peer', async (t) => {
     const target = framesTarget({
-      openPeers: (context, limits) => new Peers({ ...context, gate: new Gate([]) }, limits),
+      openPeers: (context, active, limits) =>
+        new Peers({ ...context, gate: new Gate([]) }, active, limits),
     })
     await finds(t, target, 'a violation ends the connection, and nothing else does')
   })
   await t.test('with one answered twice', async (t) => {
     const target = framesTarget({
-      openPeers: (context, limits) => {
-        const { coordinator } = context
+      openPeers: (context, active, limits) => {
+        const { coordinator } = active
         const handle = coordinator.handle.bind(coordinator)
         coordinator.handle = (request, session, respond) =>
           handle(request, session, (answer) => {
             respond(answer)
             if ((request as Request).kind === 'stats') respond(answer)
           })
-        return new Peers(context, limits)
+        return new Peers(context, active, limits)
       },
     })
     await finds(t, target, 'every answer belongs to a request')
   })
   await t.test('with an error that ends the process', async (t) => {
     const target = framesTarget({
-      openPeers: (context, limits) => {
-        const { coordinator } = context
+      openPeers: (context, active, limits) => {
+        const { coordinator } = active
         const handle = coordinator.handle.bind(coordinator)
         coordinator.handle = (...asked) => {
           if ((asked[0] as Request).kind === 'why') throw new TypeError('unexpected')
           return handle(...asked)
         }
-        return new Peers(context, limits)
+        return new Peers(context, active, limits)
       },
     })
     await finds(t, target, 'only typed errors are thrown')

@@ -24,8 +24,8 @@ export interface TaskOptions {
 
 export interface SubmitOptions extends TaskOptions, CallOptions {
   /**
-   * Whether to retry, within the timeout, after a temporary rejection: OVERLOADED, NO_SPACE, STOPPING or
-   * TOO_MANY. Default false.
+   * Whether to retry, within the timeout, after a temporary rejection: OVERLOADED, NO_SPACE, STOPPING,
+   * NOT_ACTIVE or TOO_MANY. Default false.
    */
   readonly retryLater?: boolean | undefined
 }

@@ -8,8 +8,8 @@ import {
   protocolVersion,
   type Reason,
   type Request,
+  type Role,
   ServerConnection,
-  type Welcome,
 } from '@tenure/protocol'
 import { isPoll } from '@tenure/protocol/internal'
 import type { Coordinator } from '../core/coordinator.js'
@@ -19,13 +19,12 @@ import { rejected, rejectedForNow, tooManyRetryMs } from '../refusals.js'
 import { FlowControl } from './flow-control.js'
 import { Gate } from './gate.js'
 import type { ServerLimits } from './limits.js'
+import { describeStandby, type Standby, type Standing } from './standing.js'
 import type { Socket } from './transport.js'
 
 /** Dependencies shared by all peers of a server. */
 export interface PeerContext {
-  readonly coordinator: Coordinator
   readonly gate: Gate
-  readonly welcome: Welcome
   readonly limits: ServerLimits
   /** A monotonic clock, for durations. */
   readonly now: () => number
@@ -34,23 +33,37 @@ export interface PeerContext {
   readonly onViolation: (address: string, reason: Reason, message: string) => void
 }
 
+/** What a peer has after its welcome. */
+interface Membership {
+  readonly coordinator: Coordinator
+  readonly role: Role
+  readonly session: Session
+}
+
 /**
  * One connection: joins the socket, the protocol and the coordinator. All answers of one event loop turn
  * leave in one write.
  */
 export class Peer implements Flushable {
   readonly #context: PeerContext
+  readonly #standing: () => Standing
   readonly #turnEnd: TurnEnd
   readonly #socket: Socket
   readonly #connection: ServerConnection
   readonly #flow: FlowControl
-  #hello: Hello | undefined
-  #session: Session | undefined
+  #membership: Membership | undefined
   #outgoing: Buffer[] = []
   #isClosed = false
 
-  constructor(context: PeerContext, turnEnd: TurnEnd, socket: Socket, onClosed: () => void) {
+  constructor(
+    context: PeerContext,
+    standing: () => Standing,
+    turnEnd: TurnEnd,
+    socket: Socket,
+    onClosed: () => void,
+  ) {
     this.#context = context
+    this.#standing = standing
     this.#turnEnd = turnEnd
     this.#socket = socket
     const now = context.now()
@@ -89,6 +102,16 @@ export class Peer implements Flushable {
   destroy(): void {
     this.#isClosed = true
     this.#socket.destroy()
+  }
+
+  /**
+   * Ends a welcomed connection with NOT_ACTIVE. Requests in flight get no answer, and waiting polls no task. A
+   * peer that has not sent its hello is rejected when it does.
+   */
+  stepDown(standby: Standby): void {
+    if (this.#isClosed || this.#membership === undefined) return
+    this.#rejectAsStandby('this coordinator has stepped down', standby)
+    this.#leave()
   }
 
   #receive(bytes: Uint8Array): void {
@@ -144,7 +167,8 @@ export class Peer implements Flushable {
     }
     const load = { isQuery: isQuery(request), bytes: toPoll ? 0 : arrival.bytes }
     this.#flow.taken(load)
-    return this.#context.coordinator.handle(request, this.#session!, (answer) => {
+    const { coordinator, session } = this.#membership!
+    return coordinator.handle(request, session, (answer) => {
       this.#flow.answered(load)
       this.#send(answer, toPoll)
     })
@@ -152,7 +176,7 @@ export class Peer implements Flushable {
 
   /** Rejects a request before it reaches the coordinator. */
   #refusal(request: Request | MalformedRequest, isPoll: boolean): Answer | undefined {
-    const { role } = this.#hello!
+    const { role } = this.#membership!
     const { id, kind } = request
     if (kind !== 'malformed' && !Gate.mayAsk(role, kind)) {
       return rejected(id, 'FORBIDDEN', `the role ${role} may not send ${kind}`)
@@ -162,22 +186,28 @@ export class Peer implements Flushable {
   }
 
   #greet(hello: Hello | OtherVersion): void {
-    const { coordinator, gate, welcome } = this.#context
+    const standing = this.#standing()
+    if (standing.role === 'standby') {
+      this.#rejectAsStandby('this coordinator is a standby', standing)
+      return
+    }
     if ('otherVersion' in hello) {
       const message = `unsupported protocol version ${hello.otherVersion}; this coordinator speaks version ${protocolVersion}`
       this.#refuse('UNSUPPORTED_VERSION', message)
       return
     }
-    const refusal = gate.refusal(hello)
+    const refusal = this.#context.gate.refusal(hello)
     if (refusal !== undefined) {
       this.#refuse(refusal.reason, refusal.message)
       return
     }
-    this.#hello = hello
-    this.#session = { name: hello.name }
+    const { name, role, capacity } = hello
+    const { coordinator, welcome } = standing
+    const session = { name }
+    this.#membership = { coordinator, role, session }
     // An admin connection with a stated capacity also runs tasks.
-    const takesTasks = hello.role === 'work' || (hello.role === 'admin' && hello.capacity > 0)
-    if (takesTasks) coordinator.join(this.#session, hello.capacity)
+    const takesTasks = role === 'work' || (role === 'admin' && capacity > 0)
+    if (takesTasks) coordinator.join(session, capacity)
     this.#write(this.#connection.welcome(welcome))
   }
 
@@ -212,14 +242,24 @@ export class Peer implements Flushable {
   #refuse(reason: Reason, message: string): void {
     if (this.#isClosed) return
     this.#context.onViolation(this.#socket.address, reason, message)
-    const isStranger = reason === 'PROTOCOL' && this.#hello === undefined
+    const isStranger = reason === 'PROTOCOL' && this.#membership === undefined
     if (!isStranger) this.#write(ServerConnection.farewell(reason, message))
+    this.end()
+  }
+
+  /** No violation: a peer that tries all its addresses also meets the standbys. */
+  #rejectAsStandby(what: string, standby: Standby): void {
+    const message = describeStandby(what, standby)
+    this.#write(ServerConnection.farewell('NOT_ACTIVE', message, standby.active))
     this.end()
   }
 
   #leave(): void {
     this.#isClosed = true
-    if (this.#session !== undefined) this.#context.coordinator.leave(this.#session)
+    const membership = this.#membership
+    if (membership === undefined) return
+    this.#membership = undefined
+    membership.coordinator.leave(membership.session)
   }
 }
 

@@ -1,6 +1,7 @@
 import { ServerConnection } from '@tenure/protocol'
 import type { ServerLimits } from './limits.js'
 import { Peer, type PeerContext, TurnEnd } from './peer.js'
+import type { Standing } from './standing.js'
 import type { Socket } from './transport.js'
 
 export interface PeersOptions {
@@ -10,7 +11,7 @@ export interface PeersOptions {
   readonly refusedMax?: number
 }
 
-/** The connected peers, up to the configured limits. */
+/** The connected peers, up to the configured limits. A standby has none. */
 export class Peers {
   readonly #context: PeerContext
   readonly #limits: ServerLimits
@@ -18,11 +19,18 @@ export class Peers {
   readonly #refusedMax: number
   readonly #turnEnd = new TurnEnd()
   readonly #peers = new Set<Peer>()
+  #standing: Standing
   #refused = 0
 
-  constructor(context: PeerContext, limits: ServerLimits, options: PeersOptions = {}) {
+  constructor(
+    context: PeerContext,
+    standing: Standing,
+    limits: ServerLimits,
+    options: PeersOptions = {},
+  ) {
     const { connections = new ConnectionCount(), refusedMax = 100 } = options
     this.#context = context
+    this.#standing = standing
     this.#limits = limits
     this.#connections = connections
     this.#refusedMax = refusedMax
@@ -44,8 +52,20 @@ export class Peers {
       return
     }
     connections.add(address)
-    const peer = new Peer(this.#context, this.#turnEnd, socket, () => this.#forget(peer, address))
+    const standing = () => this.#standing
+    const onClosed = () => this.#forget(peer, address)
+    const peer = new Peer(this.#context, standing, this.#turnEnd, socket, onClosed)
     this.#peers.add(peer)
+  }
+
+  /**
+   * A coordinator that becomes a standby closes every connection with NOT_ACTIVE, and from then on rejects every
+   * hello. When it becomes active, hellos are judged by the gate again.
+   */
+  setStanding(standing: Standing): void {
+    this.#standing = standing
+    if (standing.role === 'active') return
+    for (const peer of this.#peers) peer.stepDown(standing)
   }
 
   /** Closes connections that have timed out. */

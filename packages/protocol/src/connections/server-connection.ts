@@ -131,8 +131,8 @@ export class ServerConnection {
     return encodeAnswer(answer)
   }
 
-  /** Encodes the reason why the connection is closed. */
-  static farewell(reason: Reason, message: string): Buffer {
-    return encodeAnswer({ kind: 'rejected', id: 0, reason, message })
+  /** Encodes the reason why the connection is closed. `active` is the address of the active coordinator. */
+  static farewell(reason: Reason, message: string, active?: string): Buffer {
+    return encodeAnswer({ kind: 'rejected', id: 0, reason, message, active })
   }
 }

@@ -1,6 +1,6 @@
 import { messageLimits } from '../limits.js'
-import type { Fields } from '../wire/fields.js'
-import type { Facts, ListedFields } from '../wire/listed-fields.js'
+import type { Facts, Fields } from '../wire/fields.js'
+import { type ListedFields, ListReader } from '../wire/listed-fields.js'
 import type {
   Answer,
   AnswerKind,
@@ -21,7 +21,7 @@ import { type Reason, reasons } from './reasons.js'
 import { passCursor } from './request-layouts.js'
 
 const most = Number.MAX_SAFE_INTEGER
-const { timeMsMax, queueBytesMax, reasonBytesMax, valuesMax } = messageLimits
+const { timeMsMax, queueBytesMax, reasonBytesMax, valuesMax, endpointBytesMax } = messageLimits
 
 /**
  * Answers, each a list of fixed length with nil for absent values. Types start at 65, so that an answer
@@ -33,7 +33,7 @@ const { timeMsMax, queueBytesMax, reasonBytesMax, valuesMax } = messageLimits
  *     [68 extended,  id, terms]
  *     [69 committed, id, state, eligible_at]
  *     [70 cancelled, id, reason, superseded_by]
- *     [71 rejected,  id, reason, message, retry_after]
+ *     [71 rejected,  id, reason, message, retry_after, {extras}]
  *     [72 killed,    id, known]
  *     [73 task,      id, {task}]
  *     [74 tasks,     id, [{task}, ...], next_task_id]
@@ -55,7 +55,7 @@ export const answerLayouts: { readonly [K in AnswerKind]: Layout<Extract<Answer,
   extended: hot('extended', 68, 3, passExtended),
   committed: hot('committed', 69, 4, passCommitted),
   cancelled: hot('cancelled', 70, 4, passCancelled),
-  rejected: hot('rejected', 71, 5, passRejected),
+  rejected: hot('rejected', 71, 6, passRejected),
   killed: rare('killed', 72, 3, (fields, id, from) => {
     return { kind: 'killed', id, known: fields.boolean('known', from?.known) }
   }),
@@ -146,6 +146,11 @@ function passRejected(fields: Fields, id: number, from?: Unnumbered<Rejected>): 
   const answer: Mutable<Rejected> = { kind: 'rejected', id, reason, message }
   if (fields.has(from?.retryAfterMs))
     answer.retryAfterMs = fields.whole('retry_after', from?.retryAfterMs, 0, timeMsMax)
+  if (fields.has(from?.active)) {
+    const { active } = fields.facts('extras', from && { active: from.active })
+    if (active !== undefined)
+      answer.active = new ListReader([active], 0).text('extras.active', '', 1, endpointBytesMax)
+  }
   return answer
 }
 

@@ -1,4 +1,4 @@
-import type { Facts } from '../wire/listed-fields.js'
+import type { Facts } from '../wire/fields.js'
 import type { Reason } from './reasons.js'
 import type { HistoryCursor } from './request.js'
 
@@ -95,6 +95,8 @@ export interface Rejected {
   readonly message: string
   /** How long to wait before a retry, if a retry can help. */
   readonly retryAfterMs?: number | undefined
+  /** With NOT_ACTIVE: the address of the active coordinator, if it is known. */
+  readonly active?: string | undefined
 }
 
 export interface Killed {

@@ -1,5 +1,6 @@
 import { ProtocolError } from '../errors.js'
 import { messageLimits, protocolVersion } from '../limits.js'
+import { type Facts, wrongField } from '../wire/fields.js'
 import { type ListedFields, ListReader, ListWriter } from '../wire/listed-fields.js'
 import { packFrame, unpackMessage } from '../wire/msgpack.js'
 import { answerLayouts } from './answer-layouts.js'
@@ -9,15 +10,16 @@ import type { Reason } from './reasons.js'
 /**
  * The first frame in each direction. The client introduces itself:
  *
- *     [0 hello, version, role, name, token, capacity]
+ *     [0 hello, version, role, name, token, capacity, {extras}]
  *
  * The coordinator answers with a welcome, or rejects the hello and closes the connection:
  *
- *     [64 welcome, version, epoch, lease, heartbeat, sync_mode, {limits}]
- *     [71 rejected, 0, reason, message, retry_after]
+ *     [64 welcome, version, epoch, lease, heartbeat, sync_mode, {limits}, {extras}]
+ *     [71 rejected, 0, reason, message, retry_after, {extras}]
  *
  * `name` is the worker's id: the coordinator grants leases to this name. `capacity` is the number of tasks
- * that the worker runs concurrently; it is only informational.
+ * that the worker runs concurrently; it is only informational. Readers ignore unknown keys of `extras`, so that
+ * later releases can add some.
  */
 export interface Hello {
   readonly version: number
@@ -43,6 +45,8 @@ export interface Welcome {
   /** When the coordinator answers: with `always`, after the record is durable. */
   readonly syncMode: string
   readonly limits: Limits
+  /** Id of the coordinator's log. Another id means another scheduler, with other tasks. */
+  readonly log: string
 }
 
 /** The coordinator's knobs that a client or worker needs to know. */
@@ -77,7 +81,7 @@ export function decodeHello(body: Uint8Array): Hello | OtherVersion {
   const fields = new ListReader(values, 1)
   const version = passVersion(fields, undefined)
   if (version !== protocolVersion) return { otherVersion: version }
-  requireLength('hello', values.length, 6)
+  requireLength('hello', values.length, 7)
   return passHello(fields, version)
 }
 
@@ -93,6 +97,8 @@ function passHello(fields: ListedFields, version: number, from?: Hello): Hello {
     ? fields.text('token', from?.token, 1, messageLimits.tokenBytesMax)
     : undefined
   const capacity = fields.whole('capacity', from?.capacity, 0, 1_000_000)
+  // No key is known yet.
+  if (fields.has(undefined)) fields.facts('extras', undefined)
   const hello: Mutable<Hello> = { version, role, name, capacity }
   if (token !== undefined) hello.token = token
   return hello
@@ -108,6 +114,8 @@ export function encodeWelcome(welcome: Welcome): Buffer {
 export interface Refusal {
   readonly reason: Reason
   readonly message: string
+  /** With NOT_ACTIVE: the address of the active coordinator, if it is known. */
+  readonly active?: string | undefined
 }
 
 export function decodeWelcome(body: Uint8Array): Welcome | Refusal {
@@ -115,11 +123,11 @@ export function decodeWelcome(body: Uint8Array): Welcome | Refusal {
   const fields = new ListReader(values, 1)
   if (values[0] === answerLayouts.rejected.number) {
     const id = fields.whole('id', undefined, 0, 0)
-    const { reason, message } = answerLayouts.rejected.pass(fields, id)
-    return { reason, message }
+    const { reason, message, active } = answerLayouts.rejected.pass(fields, id)
+    return active === undefined ? { reason, message } : { reason, message, active }
   }
   requireType('welcome', values[0], welcomeType)
-  requireLength('welcome', values.length, 7)
+  requireLength('welcome', values.length, 8)
   return passWelcome(fields)
 }
 
@@ -132,6 +140,7 @@ function passWelcome(fields: ListedFields, from?: Welcome): Welcome {
     heartbeatIntervalMs: fields.whole('heartbeat', from?.heartbeatIntervalMs, 1, most),
     syncMode: fields.text('sync_mode', from?.syncMode, 1, 16),
     limits: readLimits(fields.facts('limits', from && { ...from.limits })),
+    log: readLog(fields.facts('extras', from && { log: from.log })),
   }
 }
 
@@ -146,6 +155,29 @@ function readLimits(map: { readonly [name: string]: unknown }): Limits {
     pollsPerConnectionMax: read('pollsPerConnectionMax'),
     waitMsMax: read('waitMsMax'),
   }
+}
+
+/** Reads the log id, and checks the keys that are reserved for coordinators with several shards. */
+function readLog({ log, shard, shards, endpoints }: Facts): string {
+  const { valuesMax, endpointBytesMax } = messageLimits
+  const most = Number.MAX_SAFE_INTEGER
+  const id = new ListReader([log], 0).text('extras.log', '', 32, 32)
+  if (!/^[0-9a-f]{32}$/.test(id)) {
+    throw wrongField('extras.log', 'a string', '32 hexadecimal digits in lower case')
+  }
+  const reserved = new ListReader([shard, shards, endpoints].filter(isGiven), 0)
+  if (isGiven(shard)) reserved.whole('extras.shard', 0, 0, most)
+  if (isGiven(shards)) reserved.whole('extras.shards', 0, 1, most)
+  if (isGiven(endpoints)) {
+    reserved.list('extras.endpoints', [], 0, valuesMax, (own) =>
+      own.text('extras.endpoints', '', 1, endpointBytesMax),
+    )
+  }
+  return id
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined
 }
 
 function requireType(kind: string, found: unknown, type: number): void {

@@ -19,6 +19,7 @@ export const reasons = {
   OVERLOADED: 'The coordinator is overloaded; retry later.',
   NO_SPACE: 'The disk of the coordinator is full; retry later.',
   STOPPING: 'The coordinator is stopping.',
+  NOT_ACTIVE: 'This coordinator is a standby or has stepped down; ask the active one.',
   INTERNAL: 'The coordinator could not serve the request because of an internal error.',
   UNAUTHORIZED: 'The token is wrong or missing.',
   UNSUPPORTED_VERSION: 'The coordinator does not speak this version of the protocol.',
@@ -33,5 +34,6 @@ export const transientReasons: readonly Reason[] = [
   'OVERLOADED',
   'NO_SPACE',
   'STOPPING',
+  'NOT_ACTIVE',
   'TOO_MANY',
 ]

@@ -1,5 +1,8 @@
 import { ProtocolError } from '../errors.js'
 
+/** A map with one key per fact, so that later versions can add keys. */
+export type Facts = { readonly [name: string]: unknown }
+
 /**
  * The fields of a message, in order. A reader's method returns the next field and ignores `value`. A writer's
  * method writes `value` and returns it. One function therefore defines a layout for both directions:
@@ -20,6 +23,8 @@ export interface Fields {
   boolean(name: string, value: boolean | undefined): boolean
   /** Whether an optional field is present; absent fields are nil. Pass a present field next. */
   has(value: unknown): boolean
+  /** In a hot message, only as the last field. */
+  facts(name: string, value: Facts | undefined): Facts
   /** The fields of a list of this length. Pass all of them before the next field of this message. */
   nested(name: string, length: number): Fields
   list<T>(

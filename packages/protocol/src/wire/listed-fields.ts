@@ -1,11 +1,7 @@
-import { expected, type Fields, isTextOf, isWholeOf, wrongField } from './fields.js'
-
-/** Query answers are maps with one key per fact, so that later versions can add keys. */
-export type Facts = { readonly [name: string]: unknown }
+import { expected, type Facts, type Fields, isTextOf, isWholeOf, wrongField } from './fields.js'
 
 /** The fields of a rare message, as a list of values that msgpackr reads or writes. */
 export interface ListedFields extends Fields {
-  facts(name: string, value: Facts | undefined): Facts
   /** One of these strings. */
   word<W extends string>(name: string, value: W | undefined, words: readonly W[]): W
   nested(name: string, length: number): ListedFields

@@ -1,7 +1,7 @@
 import { Packr, RESET_BUFFER_MODE } from 'msgpackr'
 import { ProtocolError } from '../errors.js'
 import { messageLimits } from '../limits.js'
-import { requireWhole } from './fields.js'
+import { type Facts, requireWhole } from './fields.js'
 import { frameHeadBytes } from './frame.js'
 import { checkStructure } from './guard.js'
 
@@ -34,6 +34,17 @@ export function unpackMessage(body: Uint8Array): readonly unknown[] {
     )
   }
   return values
+}
+
+/** Reads a map that `checkStructure` has checked. */
+export function unpackMap(bytes: Uint8Array): Facts {
+  return packr.unpack(bytes)
+}
+
+/** Encodes a map inside a message. The next call of this module may overwrite the returned bytes. */
+export function packMap(map: Facts, isStrict: boolean): Uint8Array {
+  requirePlain(map, isStrict)
+  return packr.pack(map, RESET_BUFFER_MODE)
 }
 
 /** Encodes the message as a whole frame. With `isStrict`, a fraction throws a TypeError. */

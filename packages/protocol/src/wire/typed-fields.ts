@@ -1,7 +1,10 @@
 import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
 import type { ProtocolError } from '../errors.js'
-import { expected, type Fields, isTextOf, requireWhole, wrongField } from './fields.js'
+import { messageLimits } from '../limits.js'
+import { expected, type Facts, type Fields, isTextOf, requireWhole, wrongField } from './fields.js'
 import { frameHeadBytes } from './frame.js'
+import { checkStructure } from './guard.js'
+import { packMap, unpackMap } from './msgpack.js'
 
 /** Copies a part of a message. */
 export type CopyBytes = (body: Uint8Array, start: number, end: number) => Uint8Array
@@ -13,6 +16,7 @@ export type CopyBytes = (body: Uint8Array, start: number, end: number) => Uint8A
 export class TypedReader implements Fields {
   readonly #reader = new ValueReader('any')
   readonly #copy: CopyBytes
+  #body: Uint8Array = new Uint8Array()
   #length = 0
 
   constructor(copy: CopyBytes) {
@@ -21,6 +25,7 @@ export class TypedReader implements Fields {
 
   /** Starts a message and returns its type, or -1 if it is not a list that begins with a number. */
   open(body: Uint8Array): number {
+    this.#body = body
     try {
       this.#reader.begin(body)
       this.#length = this.#reader.list()
@@ -66,6 +71,13 @@ export class TypedReader implements Fields {
   boolean(name: string): boolean {
     if (this.#reader.kind !== 'boolean') throw this.#wrong(name, expected.boolean)
     return this.#reader.boolean()
+  }
+
+  /** Rare, so msgpackr reads the rest of the message after the guard has checked the whole. */
+  facts(name: string): Facts {
+    if (this.#reader.kind !== 'map') throw this.#wrong(name, expected.map)
+    checkStructure(this.#body, messageLimits)
+    return unpackMap(this.#reader.rest())
   }
 
   has(): boolean {
@@ -175,6 +187,12 @@ export class TypedWriter implements Fields {
 
   boolean(_name: string, value: boolean | undefined): boolean {
     return this.#put(value)
+  }
+
+  facts(_name: string, value: Facts | undefined): Facts {
+    const map = value as Facts
+    this.#writer.encoded(packMap(map, this.#isStrict))
+    return map
   }
 
   has(value: unknown): boolean {

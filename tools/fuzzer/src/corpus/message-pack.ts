@@ -1,5 +1,9 @@
 import type { Random } from '@tenure/testing'
+import { Packr } from 'msgpackr'
 import { text, whole } from './scalars.js'
+
+/** msgpackr with the options of the protocol. */
+export const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
 
 /** MessagePack in every existing form, including forms that no encoder should use. */
 export function anyValue(random: Random, depth = 0): Uint8Array {
@@ -133,7 +137,20 @@ export function spelledLongest(value: unknown): Uint8Array {
   return Buffer.concat([sized(0xdf, 4, entries.length), ...entries.flat().map(spelledLongest)])
 }
 
-const keys = ['__proto__', 'constructor', 'a', 'a', 'length', '\ufeff', '0', 'taskId']
+/** A map of these entries, and of others that may repeat their keys. */
+export function mapWith(random: Random, known: { readonly [key: string]: unknown }): Uint8Array {
+  const entries = Object.entries(known).map((pair) => Buffer.concat(pair.map(spelledLongest)))
+  for (let left = random.integer(4); left > 0; left--) {
+    const value = random.chance(0.8) ? scalar(random) : anyValue(random, 1)
+    entries.push(Buffer.concat([key(random), value]))
+  }
+  return Buffer.concat([head(random, mapForms, entries.length), ...entries])
+}
+
+const keys = [
+  ...['__proto__', 'constructor', 'a', 'a', 'length', '\ufeff', '0', 'taskId'],
+  ...['active', 'log', 'shard', 'shards', 'endpoints'],
+]
 
 function key(random: Random): Uint8Array {
   const name = Buffer.from(random.pick(keys))

@@ -10,10 +10,12 @@ import {
   type RequestOf,
   reasons,
   roles,
+  ServerConnection,
   taskStates,
   type Welcome,
 } from '@tenure/protocol'
 import type { Random } from '@tenure/testing'
+import { mapWith, packr, spelledLongest } from './message-pack.js'
 import { bytes, maybe, text, whole } from './scalars.js'
 
 /** Valid messages of every kind; fields are sometimes at their limits. */
@@ -134,6 +136,7 @@ const answerMakers: AnswerMakers = {
     reason: word(random),
     message: reason(random),
     ...maybe(random, 'retryAfterMs', () => whole(random, 0, limits.timeMsMax)),
+    ...maybe(random, 'active', () => text(random, 1, limits.endpointBytesMax)),
   }),
   killed: (random) => ({ kind: 'killed', known: random.chance(0.5) }),
   task: (random) => ({ kind: 'task', task: facts(random) }),
@@ -235,7 +238,23 @@ export function anyWelcome(random: Random): Welcome {
       pollsPerConnectionMax: knob(),
       waitMsMax: knob(),
     },
+    log: Buffer.from(random.bytes(16)).toString('hex'),
   }
+}
+
+/** A hello, a welcome or a rejection with other keys in its extras, in another encoding. */
+export function withOtherExtras(random: Random, frame: Uint8Array): Buffer {
+  const values: unknown[] = packr.unpack(unframe(frame))
+  const extras = mapWith(random, Object(values.pop()))
+  const head = Buffer.of(0x90 + values.length + 1)
+  return frameOf(Buffer.concat([head, ...values.map(spelledLongest), extras]))
+}
+
+/** A refusal of the hello, or a farewell. */
+export function anyFarewell(random: Random): Buffer {
+  const active = random.chance(0.5) ? 'b.example:7411' : undefined
+  const frame = ServerConnection.farewell(word(random), text(random, 0, 100), active)
+  return random.chance(0.5) ? withOtherExtras(random, frame) : frame
 }
 
 /** Returns the body of a frame. */

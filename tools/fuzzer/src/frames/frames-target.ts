@@ -10,7 +10,15 @@ import {
 } from '@tenure/protocol'
 import type { Random } from '@tenure/testing'
 import { anyMessage } from '../corpus/message-pack.js'
-import { anyAnswer, anyHello, anyRequest, anyWelcome, frameOf } from '../corpus/messages.js'
+import {
+  anyAnswer,
+  anyFarewell,
+  anyHello,
+  anyRequest,
+  anyWelcome,
+  frameOf,
+  withOtherExtras,
+} from '../corpus/messages.js'
 import type { Input, Step } from '../input/input.js'
 import { isSame } from '../input/input.js'
 import { mutateOneOf, mutateSteps, pickOf, replaced } from '../input/mutation.js'
@@ -29,7 +37,7 @@ export interface FramesParts {
 const shipped: FramesParts = {
   openServer: (limits, now) => new ServerConnection(limits, now),
   openClient: () => new ClientConnection(),
-  openPeers: (context, limits) => new Peers(context, limits),
+  openPeers: (...parts) => new Peers(...parts),
 }
 
 /**
@@ -90,7 +98,7 @@ function piecesOf(input: Input, kind: string): Uint8Array[] {
 /** Mostly a valid hello, followed by various requests. */
 function askerSession(random: Random): Input {
   const known = random.chance(0.9) ? token : random.pick([undefined, 'wrong'])
-  const frames: Uint8Array[] = [encodeHello(anyHello(random, known))]
+  const frames: Uint8Array[] = [opening(random, encodeHello(anyHello(random, known)))]
   if (random.chance(0.05)) frames.shift()
   for (let left = random.integer(12); left > 0; left--) {
     const isOdd = random.chance(0.1)
@@ -100,10 +108,16 @@ function askerSession(random: Random): Input {
 }
 
 function serverSession(random: Random): Input {
-  const frames: Uint8Array[] = [encodeWelcome(anyWelcome(random))]
+  const frames: Uint8Array[] = [opening(random, encodeWelcome(anyWelcome(random)))]
   if (random.chance(0.1)) frames.shift()
   for (let left = random.integer(8); left > 0; left--) frames.push(encodeAnswer(anyAnswer(random)))
+  if (random.chance(0.2)) frames.push(anyFarewell(random))
   return cut(random, 'client', frames)
+}
+
+/** The frame, or the same message as a later release may write it. */
+function opening(random: Random, frame: Uint8Array): Uint8Array {
+  return random.chance(0.3) ? withOtherExtras(random, frame) : frame
 }
 
 /** Cuts at the end of a frame, or anywhere. */

@@ -1,5 +1,6 @@
 import type { ServerLimits, Token } from '@tenure/coordinator-server'
 import {
+  type Active,
   Coordinator,
   DecisionTime,
   defaultKnobs,
@@ -28,7 +29,7 @@ export const gate = new Gate(tokens)
 
 const limits: ServerLimits = { ...defaultLimits, ...connectionLimits, pollsPerConnectionMax: 8 }
 
-export type OpenPeers = (context: PeerContext, limits: ServerLimits) => Peers
+export type OpenPeers = (context: PeerContext, active: Active, limits: ServerLimits) => Peers
 
 /**
  * A whole coordinator without disk and network, listening to one connection. It must do exactly
@@ -59,15 +60,13 @@ export async function serve(open: OpenPeers, steps: Input, heard: ServerOutcome)
     return handle(...asked)
   }
   const context: PeerContext = {
-    coordinator,
     gate,
-    welcome,
     limits,
     now: () => clock.monotonicMs(),
     soon: (callback) => clock.soon(callback),
     onViolation: (...words) => complaints.push(words.join(' ')),
   }
-  const peers = open(context, limits)
+  const peers = open(context, { role: 'active', coordinator, welcome }, limits)
   const socket = new ScriptedSocket()
   await withFaults(failures, async () => {
     peers.accept(socket)

@@ -30,6 +30,7 @@ export const welcome: Welcome = {
     pollsPerConnectionMax: 8,
     waitMsMax: 60_000,
   },
+  log: '0123456789abcdef'.repeat(2),
 }
 
 /** The requests that a coordinator's end decodes from some bytes, and how it ends. */

@@ -12,9 +12,16 @@ import {
   ProtocolError,
 } from '@tenure/protocol'
 import { checkStructure } from '@tenure/protocol/internal'
-import { Packr } from 'msgpackr'
-import { anyMessage, anyValue, spelledLongest, wideValue } from '../corpus/message-pack.js'
-import { anyAnswer, anyHello, anyRequest, anyWelcome, unframe } from '../corpus/messages.js'
+import { anyMessage, anyValue, packr, spelledLongest, wideValue } from '../corpus/message-pack.js'
+import {
+  anyAnswer,
+  anyFarewell,
+  anyHello,
+  anyRequest,
+  anyWelcome,
+  unframe,
+  withOtherExtras,
+} from '../corpus/messages.js'
 import { isSame } from '../input/input.js'
 import { mutateOneOf } from '../input/mutation.js'
 import type { Target } from '../input/target.js'
@@ -37,9 +44,6 @@ const shipped: GuardParts = {
   decodeHello,
   decodeWelcome,
 }
-
-/** msgpackr with the options of the protocol. */
-const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
 
 interface Codec {
   readonly name: string
@@ -70,6 +74,8 @@ const bodies: readonly ((random: Parameters<typeof anyValue>[0]) => Uint8Array)[
   (random) => unframe(encodeAnswer(anyAnswer(random))),
   (random) => unframe(encodeHello(anyHello(random, random.pick([undefined, 'token'])))),
   (random) => unframe(encodeWelcome(anyWelcome(random))),
+  (random) => unframe(withOtherExtras(random, encodeWelcome(anyWelcome(random)))),
+  (random) => unframe(anyFarewell(random)),
   anyMessage,
   (random) => (random.chance(0.02) ? wideValue(random) : anyValue(random)),
 ]

@@ -18,6 +18,7 @@ const welcome = encodeWelcome({
     pollsPerConnectionMax: 64,
     waitMsMax: 1000,
   },
+  log: '0'.repeat(32),
 })
 /**
  * Offset of the id in a MessagePack list: the list head and the type before it are one byte each.
