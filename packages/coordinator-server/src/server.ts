@@ -1,22 +1,17 @@
 import { randomInt } from 'node:crypto'
 import type { HttpPort } from '@tenure/http-port'
-import { protocolVersion, type Welcome } from '@tenure/protocol'
 import { type Clock, Observers, type Timer } from '@tenure/seams'
 import { position, type State } from '@tenure/state-machine'
 import { largestContents } from '@tenure/state-machine/internal'
 import { type Log, type LogObserver, openLog } from '@tenure/wal'
-import { countAllTasks } from './checkpoints/checkpoint-of-log.js'
 import { CheckpointThread } from './checkpoints/checkpoint-thread.js'
 import {
   Checkpointer,
   type CheckpointObserver,
   checkpointHooks,
 } from './checkpoints/checkpointer.js'
-import { Coordinator } from './core/coordinator.js'
-import { type CoordinatorObserver, coordinatorHooks } from './core/coordinator-parts.js'
 import { recover } from './core/recovery.js'
 import { DecisionTime } from './decide/decision-time.js'
-import { WorkerRegistry } from './decide/worker-registry.js'
 import { cannotListen } from './errors.js'
 import type { HistoryReader } from './history/history-page.js'
 import { HistoryThread } from './history/history-thread.js'
@@ -38,6 +33,8 @@ import {
   resolveOptions,
   type Settings,
 } from './options/options.js'
+import { prepareReplication } from './replication.js'
+import { type Running, serve } from './service.js'
 
 /** A running coordinator. */
 export interface CoordinatorServer {
@@ -45,6 +42,8 @@ export interface CoordinatorServer {
   readonly httpPort: number | undefined
   /** The live state, to read with the views of `@tenure/state-machine`. */
   readonly state: State
+  /** Whether it serves requests. Of several coordinators on a shared log, one is active. */
+  readonly role: 'active' | 'standby'
   /** Resolves when the server has ended: with `undefined` after `stop`, or with the error that ended it. */
   readonly ended: Promise<unknown>
   /** Stops accepting connections, completes in-flight records, and releases the log. */
@@ -71,8 +70,6 @@ export async function startCoordinator(
 }
 
 const maintenanceMs = 1000
-/** Time limit for draining requests and answers at shutdown. */
-const stopMs = 5000
 const dayMs = 24 * 3600 * 1000
 /** Time services step a clock by larger errors and slew smaller ones. */
 const clockBehindMinMs = 1000
@@ -87,7 +84,7 @@ const logHooks = {
 
 /** Starts components in dependency order; `lifetime` closes them in reverse order. */
 async function start(settings: Settings, lifetime: Lifetime): Promise<CoordinatorServer> {
-  const { observer, clock, dataDir, knobs, tokens } = settings
+  const { observer, clock, dataDir, tokens } = settings
   lifetime.onFailure((error) => observer.failed?.(error))
   const watch = new RecoveryWatch(clock, settings.recoveringSinceMs)
   const openFiles = shareOpenFiles()
@@ -107,8 +104,9 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     disk.logObserver,
     { failed: (error) => lifetime.fail(error) },
   ])
+  const replication = prepareReplication(settings)
   const log = await watch.measure('openMs', () =>
-    openLog(dataDir, { ...settings.log, observer: observers.all }),
+    openLog(dataDir, { ...settings.log, ...replication?.logOptions, observer: observers.all }),
   )
   lifetime.defer(() => log.close())
   observer.recovered?.(log.recovery)
@@ -124,28 +122,6 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
   observers.add({ rolled: tick, spaceChanged: tick })
   await watch.measure('checkpointMs', async () => checkpointer?.makeAtStart(state))
 
-  const { epoch, starts: restarts } = log.recovery
-  const time = anchorTime(settings, Math.max(log.recovery.latestClockMs, position(state).lastAt))
-  const connections = new ConnectionCount()
-  const coordinatorObservers = [metrics.coordinatorObserver, observer]
-  const coordinator = new Coordinator({
-    state,
-    log,
-    clock,
-    time,
-    knobs,
-    registry: new WorkerRegistry(),
-    history,
-    epoch,
-    restarts,
-    connections: () => connections.size,
-    disk: () => disk,
-    waitingPollsMax: limits.waitingPollsMax,
-    checkpoint: checkpointer && (() => checkpointer.make()),
-    answerBytesMax: Math.floor(limits.frameBytesMax / 2),
-    observer: new Observers<CoordinatorObserver>(coordinatorHooks, coordinatorObservers).all,
-    onFailure: (error) => lifetime.fail(error),
-  })
   const context = {
     limits,
     gate: new Gate(tokens),
@@ -154,49 +130,47 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     onViolation: (address: string, reason: string, message: string) =>
       observer.refused?.({ address, reason, message }),
   }
-  const active = { role: 'active', coordinator, welcome: welcome(settings, log) } as const
-  const peers = new Peers(context, active, limits, { connections, refusedMax: openFiles.refused })
+  const connections = new ConnectionCount()
+  const standby = { role: 'standby' } as const
+  const peers = new Peers(context, standby, limits, { connections, refusedMax: openFiles.refused })
   // No decision is possible after a failure: closing the connections is the only answer left.
   lifetime.onFailure(() => peers.destroy())
-  lifetime.defer(() => endService(clock, listener, coordinator, peers))
-  await watch.measure('expiryMs', () => coordinator.start())
+  const opened = { log, state, replayed, history, checkpointer, disk, metrics, readiness, watch }
+  const running: Running = {
+    ...opened,
+    limits,
+    listener,
+    http,
+    peers,
+    connections,
+    coordinator: undefined,
+  }
 
-  await disk.refresh(log)
-  // Must be the last step that can fail, so that a failed startup does not count as a start.
-  await log.markStarted()
-  const recovery = watch.times
-  metrics.measure({
-    state,
-    time,
-    epoch,
-    restarts,
-    recovery,
-    log,
-    freeBytes: () => disk.freeBytes,
-    connections: () => connections.size,
-    waitingPolls: () => coordinator.waitingPolls,
-  })
-  early.open((socket) => peers.accept(socket))
+  if (replication === undefined) {
+    const { latestClockMs, epoch, starts } = log.recovery
+    const time = anchorTime(settings, Math.max(latestClockMs, position(state).lastAt))
+    await serve(settings, lifetime, running, { log, time, epoch, restarts: starts })
+    early.open((socket) => peers.accept(socket))
+  } else {
+    early.open((socket) => peers.accept(socket))
+    replication.begin(lifetime, running, (source) => serve(settings, lifetime, running, source))
+  }
   const maintenance = every(maintenanceMs, clock, () => {
     peers.checkTime()
-    coordinator.tidy()
+    running.coordinator?.tidy()
     tick()
     void disk.refresh(log)
   })
   lifetime.defer(() => maintenance.cancel())
   tick()
-  readiness.ready(recovery)
   lifetime.defer(() => readiness.ending())
-
-  const { port } = listener
-  const httpPort = http?.port
-  const { lastLsn } = position(state)
-  const tasks = countAllTasks(state)
-  observer.started?.({ port, httpPort, epoch, restarts, lastLsn, replayed, tasks, ...recovery })
   return {
-    port,
-    httpPort,
+    port: listener.port,
+    httpPort: http?.port,
     state,
+    get role() {
+      return peers.role
+    },
     ended: lifetime.ended,
     stop: () => lifetime.end(),
     [Symbol.asyncDispose]: () => lifetime.end(),
@@ -307,54 +281,6 @@ function anchorTime({ clock, observer }: Settings, latestKnownMs: number): Decis
   if (latestKnownMs > 0 && aheadMs > dayMs) observer.clockAhead?.(aheadMs)
   if (-aheadMs >= clockBehindMinMs) observer.clockBehind?.(-aheadMs)
   return time
-}
-
-function welcome({ knobs, limits }: Settings, log: Log): Welcome {
-  return {
-    version: protocolVersion,
-    epoch: log.recovery.epoch,
-    leaseDurationMs: knobs.leaseDurationMs,
-    heartbeatIntervalMs: knobs.heartbeatIntervalMs,
-    syncMode: log.sync,
-    limits: {
-      frameBytesMax: limits.frameBytesMax,
-      payloadBytesMax: knobs.payloadBytesMax,
-      resultBytesMax: knobs.resultBytesMax,
-      requestsInFlightMax: limits.requestsInFlightMax,
-      pollsPerConnectionMax: limits.pollsPerConnectionMax,
-      waitMsMax: knobs.waitMsMax,
-    },
-    log: log.logId,
-  }
-}
-
-/** Stops accepting connections, then drains requests and answers within a time limit. */
-async function endService(
-  clock: Clock,
-  listener: Listener,
-  coordinator: Coordinator,
-  peers: Peers,
-): Promise<void> {
-  const closed = listener.close()
-  // A batch may wait for disk space indefinitely; closing the log ends the wait.
-  await within(
-    stopMs,
-    clock,
-    coordinator.stop().catch(() => {}),
-  )
-  peers.end()
-  await within(stopMs, clock, closed)
-  peers.destroy()
-}
-
-/** Waits for the work, at most `ms`. */
-async function within(ms: number, clock: Clock, work: Promise<unknown>): Promise<void> {
-  let timer: Timer | undefined
-  const tooLong = new Promise<void>((resolve) => {
-    timer = clock.setTimer(ms, resolve)
-  })
-  await Promise.race([work, tooLong])
-  timer?.cancel()
 }
 
 /** Repeats the work with `ms` in between. */

@@ -1,7 +1,7 @@
 import { ServerConnection } from '@tenure/protocol'
 import type { ServerLimits } from './limits.js'
 import { Peer, type PeerContext, TurnEnd } from './peer.js'
-import type { Standing } from './standing.js'
+import type { Active, Standing } from './standing.js'
 import type { Socket } from './transport.js'
 
 export interface PeersOptions {
@@ -20,6 +20,7 @@ export class Peers {
   readonly #turnEnd = new TurnEnd()
   readonly #peers = new Set<Peer>()
   #standing: Standing
+  #paused: Active | undefined
   #refused = 0
 
   constructor(
@@ -66,6 +67,28 @@ export class Peers {
     this.#standing = standing
     if (standing.role === 'active') return
     for (const peer of this.#peers) peer.stepDown(standing)
+  }
+
+  /** A paused coordinator serves no requests until it is told that it still leads. */
+  pause(isPaused: boolean): void {
+    if (isPaused && this.#standing.role === 'active') {
+      this.#paused = this.#standing
+      this.setStanding({ role: 'standby' })
+    } else if (!isPaused && this.#paused !== undefined) {
+      this.setStanding(this.#paused)
+      this.#paused = undefined
+    }
+  }
+
+  /** A standby tells clients the address of the active coordinator. */
+  noteActive(active: string | undefined): void {
+    if (this.#standing.role === 'standby' && this.#paused === undefined) {
+      this.#standing = { role: 'standby', active }
+    }
+  }
+
+  get role(): Standing['role'] {
+    return this.#standing.role
   }
 
   /** Closes connections that have timed out. */

@@ -41,8 +41,19 @@ export class RecoveryWatch {
 export interface Health extends Partial<RecoveryTimes> {
   /** Whether requests are served. */
   readonly isReady: boolean
+  /** Whether another coordinator is active, and what this one has heard of the shared log. */
+  readonly role?: 'standby'
+  readonly seq?: number
+  readonly epoch?: number
   /** Progress during replay. */
   readonly replayed?: { readonly applied: number; readonly total: number }
+}
+
+/** A replica, as far as its health is concerned. */
+interface FollowingReplica {
+  readonly end: { readonly seq: number }
+  readonly epoch: number
+  readonly isLeading: boolean
 }
 
 /** Whether requests are served. */
@@ -55,6 +66,11 @@ export class Readiness {
 
   replaying(applied: number, total: number): void {
     this.#health = { isReady: false, replayed: { applied, total } }
+  }
+
+  /** A standby follows the shared log. */
+  following({ end, epoch, isLeading }: FollowingReplica): void {
+    if (!isLeading) this.#health = { isReady: false, role: 'standby', seq: end.seq, epoch }
   }
 
   ready(recovery: RecoveryTimes): void {

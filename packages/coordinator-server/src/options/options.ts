@@ -27,6 +27,8 @@ import { defaultLimits, type ServerLimits } from '../net/limits.js'
 import type { Transport } from '../net/transport.js'
 import type { DiskObserver } from '../observe/disk-watch.js'
 import type { RecoveryTimes } from '../observe/startup.js'
+import { checkSharedLog, type SharedLogOptions } from '../replica/options.js'
+import type { ReplicaObserver } from '../replica/replica.js'
 
 /** The caller's options; all have defaults. */
 export interface CoordinatorOptions {
@@ -54,6 +56,8 @@ export interface CoordinatorOptions {
   /** Allows listening on other addresses than loopback without TLS and a token. */
   readonly insecure?: boolean | undefined
   readonly log?: LogOptions | undefined
+  /** Makes this one of several coordinators. Default: the data directory is the log, and this the only one. */
+  readonly sharedLog?: SharedLogOptions | undefined
   readonly observer?: ServerObserver | undefined
   /**
    * Start of the recovery measurement, on the monotonic clock. Default: the call of `startCoordinator`. A
@@ -69,7 +73,11 @@ export interface CoordinatorOptions {
 }
 
 /** Events for the operator's log. Every hook is optional and must not throw. */
-export interface ServerObserver extends CoordinatorObserver, CheckpointObserver, DiskObserver {
+export interface ServerObserver
+  extends CoordinatorObserver,
+    CheckpointObserver,
+    DiskObserver,
+    ReplicaObserver {
   replaying?(progress: {
     readonly applied: number
     readonly total: number
@@ -120,6 +128,7 @@ export interface Settings {
   readonly tls: TlsOptions | undefined
   readonly tokens: readonly Token[]
   readonly log: LogOptions
+  readonly sharedLog: SharedLogOptions | undefined
   readonly observer: ServerObserver
   readonly recoveringSinceMs: number | undefined
   readonly clock: Clock
@@ -164,7 +173,8 @@ export function resolveOptions(options: CoordinatorOptions): Settings {
   const { appendBytesMax = Math.max(appendBytesMaxDefault, largestBytes) } = options.log ?? {}
   checkAtLeast('log.appendBytesMax', appendBytesMax, largestBytes)
   const log = { clock, ...options.log, appendBytesMax }
-  const { recoveringSinceMs } = options
+  const { recoveringSinceMs, sharedLog } = options
+  if (sharedLog !== undefined) checkSharedLog(check, sharedLog)
   if (recoveringSinceMs !== undefined) notNegative('recoveringSinceMs', recoveringSinceMs)
   return {
     dataDir,
@@ -180,6 +190,7 @@ export function resolveOptions(options: CoordinatorOptions): Settings {
     limits,
     checkpoints,
     log,
+    sharedLog,
     observer,
     recoveringSinceMs,
     clock,
@@ -215,6 +226,7 @@ const optionNames: readonly (keyof CoordinatorOptions)[] = [
   'tokens',
   'insecure',
   'log',
+  'sharedLog',
   'observer',
   'recoveringSinceMs',
   'clock',
