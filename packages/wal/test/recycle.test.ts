@@ -100,6 +100,42 @@ t.test('after a restart the spares of the last epoch are used', async (t) => {
   await again.close()
 })
 
+t.test('a spare that has the number of a segment is not overwritten', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  const fill = async (log: Log, segments: number) => {
+    for (let segment = 1; segment <= segments; segment++) {
+      await appendOneByOne(log, 11)
+      await log.roll()
+      await world.clock.settle()
+      if (segment >= segments - 1) await log.writeCheckpoint(log.sealedLsn, [])
+    }
+    await log.truncate()
+    await world.clock.settle()
+  }
+  await fill(log, 6)
+  // The file that was prepared as segment 8 becomes a spare. The next open begins a segment 8.
+  await log.close()
+  const again = await world.openWithSpare()
+  await fill(again, 4)
+  await fill(again, 8)
+  t.equal(await rejection(again.close()), undefined)
+  t.equal((await world.verify()).damage, undefined)
+})
+
+t.test('an open that was interrupted while it renamed spares is repeated', async (t) => {
+  const { world, log } = await recycledLog()
+  await appendOneByOne(log, 11)
+  await rollAndTruncate(log)
+  await log.close()
+  const [name = ''] = world.files().filter((file) => file.includes('spare-00000001'))
+  const spare = world.disk.readFile(world.path(name))
+  world.disk.writeFile(world.path(name.replace('spare-00000001', 'spare-00000002')), spare)
+  const again = await world.openWithSpare()
+  await appendOneByOne(again, 40)
+  t.equal(await rejection(again.close()), undefined)
+})
+
 t.test(
   'a last batch over old content is there completely or not at all, whichever sectors arrive',
   async (t) => {
@@ -164,7 +200,7 @@ t.test('an older sector over acknowledged data is noticed, except in the last ba
   const { world, log } = await recycledLog()
   const name = newest(world)
   const old = world.copy()
-  await appendOneByOne(log, 11)
+  await appendOneByOne(log, 16)
   await world.clock.advance(100)
   const { usedBytes } = log.segments.at(-1)!
   const lastSector = Math.floor(usedBytes / 512)
