@@ -1,5 +1,5 @@
 import { type DiskCall, SimulatedDisk, subsets } from '@tenure/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { decodeFileHeader } from '../src/format/file-header.js'
 import { backupLog, diagnoseLog, type Log, type LogOptions, openReadOnly } from '../src/index.js'
 import { backUp, destination, hastyClock, steppedDisk } from './copies.js'
@@ -7,12 +7,14 @@ import {
   appendOneByOne,
   directory,
   outcomeOf,
+  type Readable,
   range,
   recordOf,
   rejection,
   replayedLsns,
   World,
   withFileMethods,
+  worldThatHolds,
 } from './world.js'
 
 /** Rolls, makes a checkpoint, and truncates, so that the segments before become spares. */
@@ -298,40 +300,96 @@ async function crashOf({ disk, clock }: World): Promise<void> {
   }
 }
 
+t.test('a file is used again only after its removal is durable', async (t) => {
+  const isOfSegments = ({ kind, path }: DiskCall) => kind === 'syncDirectory' && /wal$/.test(path)
+  const { world, state, held, release } = worldThatHolds(isOfSegments)
+  const log = await world.openWithSpare()
+  for (let segment = 1; segment <= 3; segment++) {
+    await appendOneByOne(log, 11)
+    // For a checkpoint, but for no other segment: the log waits for the file of a removed one.
+    if (segment === 3) world.disk.setCapacity(world.disk.usedBytes + 2048)
+    await log.roll()
+    await world.clock.settle()
+    if (segment > 1) await log.writeCheckpoint(log.sealedLsn, [Buffer.from('state')])
+  }
+  const removed = world.segments()[0] ?? ''
+  state.isHolding = true
+  const truncating = log.truncate()
+  await world.clock.settle()
+  // The first sync is before any removal.
+  held.shift()?.()
+  await world.clock.settle()
+  t.notOk(world.files().includes(removed))
+  t.equal(held.length, 1, 'the sync of its removal is in progress')
+  const lost = world.with(world.copy().disk.powerLoss('keep-none'))
+  t.ok(lost.segments().includes(removed), 'it has come back with its header')
+  t.match(await lost.verify(), { damage: undefined, historyDamage: [] })
+  release()
+  await truncating
+  await log.close()
+})
+
+t.test('a file that HEAD does not name yet is no damage, whatever it contains', async (t) => {
+  const { world, log } = await recycledLog()
+  await appendOneByOne(log, 3)
+  const expected = range(log.sealedLsn + 1, log.durableLsn)
+  const crashed = world.with(world.disk.powerLoss('keep-all'))
+  const [name = ''] = crashed.files().filter((file) => crashed.isPrepared(file))
+  const old = crashed.disk.readFile(crashed.path(newest(crashed)))
+  for (const content of [old, Buffer.alloc(4096, 7)]) {
+    const survivor = crashed.copy()
+    survivor.disk.writeFile(survivor.path(name), content)
+    t.same(await outcomeOf(t, survivor), { lsns: expected })
+    t.ok(survivor.files().includes(name.replace('wal/', 'quarantine/')))
+    t.match(await survivor.verify(), { damage: undefined, historyDamage: [] })
+  }
+})
+
 // ---- readers of a segment whose file is used again
 
-t.test('a replay never returns records of another segment', async (t) => {
+/** What a replay returns after its segments became others: records of its own, and then an error. */
+async function replayThrough(t: Test, world: World, log: Log, readable: Readable, fromLsn: number) {
+  const replay = readable.replay({ fromLsn })[Symbol.asyncIterator]()
+  const lsns: number[] = []
+  const read = async () => {
+    const step = await replay.next()
+    if (step.done === true) return false
+    for (const [index, record] of step.value.records.entries()) {
+      lsns.push(step.value.firstLsn + index)
+      t.same(Buffer.from(record), recordOf(step.value.firstLsn + index))
+    }
+    return true
+  }
+  t.ok(await read())
+  for (let round = 0; round < 4; round++) {
+    await rollAndTruncate(log)
+    await world.clock.settle()
+    await appendOneByOne(log, 11)
+  }
+  const rest = async () => {
+    while (await read()) {}
+  }
+  t.equal(await rejection(rest()), 'WAL_FORGOTTEN')
+  t.same(lsns, range(fromLsn, fromLsn + lsns.length - 1))
+}
+
+t.test('a replay by another process never returns records of another segment', async (t) => {
   const { world, log } = await recycledLog()
   await appendOneByOne(log, 11)
   await log.roll()
-  const first = log.sealedLsn - 10
   const reader = await openReadOnly(directory, { disk: smallReads(world), clock: world.clock })
-  for (const readable of [log, reader]) {
-    const machine = readable === log ? undefined : world
-    const replay = readable.replay({ fromLsn: machine === undefined ? log.firstLsn : first })
-    const step = await replay.next()
-    t.equal(step.done, false)
-    if (machine === undefined) {
-      await replay.return?.(undefined)
-      continue
-    }
-    // The segments that it reads become others meanwhile.
-    for (let round = 0; round < 4; round++) {
-      await rollAndTruncate(log)
-      await machine.clock.settle()
-      await appendOneByOne(log, 11)
-    }
-    const lsns: number[] = []
-    const rest = async () => {
-      for await (const run of replay) {
-        for (const [index, record] of run.records.entries()) {
-          lsns.push(run.firstLsn + index)
-          t.same(Buffer.from(record), recordOf(run.firstLsn + index))
-        }
-      }
-    }
-    t.equal(await rejection(rest()), 'WAL_FORGOTTEN')
-  }
+  await replayThrough(t, world, log, reader, log.sealedLsn - 10)
+  await log.close()
+})
+
+t.test('a replay of the open log never returns records of another segment', async (t) => {
+  const recycled = await recycledLog()
+  await recycled.log.close()
+  const { world } = recycled
+  const log = await world.openWithSpare({ disk: smallReads(world) })
+  await appendOneByOne(log, 11)
+  await log.roll()
+  await replayThrough(t, world, log, log, log.sealedLsn - 10)
   await log.close()
 })
 
@@ -368,26 +426,49 @@ t.test('a backup pins what it copies, and nothing is used again meanwhile', asyn
   await log.close()
 })
 
-t.test('without pins, a backup notices that a file was used again', async (t) => {
+t.test('a pinned file is removed instead of used again', async (t) => {
   const { world, log } = await recycledLog()
   await appendOneByOne(log, 11)
-  await log.roll()
-  await appendOneByOne(log, 3)
-  let isDone = false
-  const disk = withFileMethods(world.disk, (_file, path) => ({
-    pin: async () => {
-      if (isDone || !path.startsWith(directory)) return
-      isDone = true
-      for (let round = 0; round < 3; round++) {
-        await rollAndTruncate(log)
-        await world.clock.settle()
-        await appendOneByOne(log, 11)
-      }
-    },
-  }))
-  const backup = await backupLog(directory, destination, { disk, clock: hastyClock(world) })
-  t.ok(backup.firstLsn > 1 && backup.lastLsn === log.durableLsn, 'it started again')
+  const name = newest(world)
+  const file = await world.disk.open(world.path(name), 'read')
+  await file.pin()
+  const content = Buffer.from(world.disk.readFile(world.path(name)))
+  for (let round = 0; round < 4; round++) {
+    await rollAndTruncate(log)
+    await world.clock.settle()
+    await appendOneByOne(log, 11)
+  }
+  t.notOk(world.files().includes(name))
+  const now = Buffer.alloc(content.length)
+  await file.read(now, 0)
+  t.equal(Buffer.compare(now.subarray(0, 512), content.subarray(0, 512)), 0, 'it has its header')
+  await file.close()
   await log.close()
+})
+
+t.test('without pins, a backup notices that a file was used again', async (t) => {
+  for (const which of ['the oldest', 'the newest'] as const) {
+    const { world, log } = await recycledLog()
+    await appendOneByOne(log, 11)
+    const [oldest = ''] = world.segments()
+    const meant = which === 'the oldest' ? oldest : newest(world)
+    let isDone = false
+    const disk = withFileMethods(world.disk, (_file, path) => ({
+      pin: async () => {
+        if (isDone || path !== world.path(meant)) return
+        isDone = true
+        for (let round = 0; round < 5; round++) {
+          await rollAndTruncate(log)
+          await world.clock.settle()
+          await appendOneByOne(log, 11)
+        }
+      },
+    }))
+    const backup = await backupLog(directory, destination, { disk, clock: hastyClock(world) })
+    t.ok(isDone)
+    t.ok(backup.firstLsn > 1 && backup.lastLsn === log.durableLsn, `${which}: it started again`)
+    await log.close()
+  }
 })
 
 t.test('a truncation during any step of a backup leaves a whole backup', async (t) => {
