@@ -345,6 +345,20 @@ t.test('a file that HEAD does not name yet is no damage, whatever it contains', 
   }
 })
 
+t.test('a file that HEAD does not name yet never takes the place of a new segment', async (t) => {
+  const world = new World()
+  await (await world.open()).close()
+  // An open that was interrupted before HEAD, and whose file is damaged since.
+  const name = 'wal/0000000000000002-00000002.wal'
+  world.disk.writeFile(world.path(name), Buffer.alloc(4096, 7))
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  t.same(await replayedLsns(t, log), range(1, 3))
+  await log.close()
+  t.ok(world.files().includes('quarantine/0000000000000002-00000002.wal'))
+  t.same(await outcomeOf(t, world), { lsns: range(1, 3) })
+})
+
 // ---- readers of a segment whose file is used again
 
 /** What a replay returns after its segments became others: records of its own, and then an error. */
@@ -527,6 +541,31 @@ t.test('the records of a recycled segment with a damaged header are found', asyn
   const found: number[] = []
   for await (const batch of diagnosis.salvagedBatches()) found.push(batch.firstLsn)
   t.same(found, range(firstLsn, log.durableLsn))
+})
+
+t.test('a diagnosis finds no batch of an earlier segment', async (t) => {
+  const { world, log } = await recycledLog()
+  await log.roll()
+  const crashed = world.with(world.disk.powerLoss('keep-all'))
+  crashed.disk.flipBit(crashed.path(newest(crashed)), 8 * 100)
+  const diagnosis = await diagnoseLog(directory, { disk: crashed.disk })
+  t.match(diagnosis.damage, { why: 'its header fails its checksum' })
+  for await (const batch of diagnosis.salvagedBatches()) t.fail(`LSN ${batch.firstLsn}`)
+})
+
+t.test('a diagnosis takes no checkpoint for a segment', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  await log.writeCheckpoint(3, [Buffer.from('one'), Buffer.from('two')])
+  await log.close()
+  const [checkpoint = ''] = world.files().filter((file) => file.endsWith('.ckpt'))
+  const [first = ''] = world.segments()
+  world.disk.swapFiles(world.path(checkpoint), world.path(first))
+  const diagnosis = await diagnoseLog(directory, { disk: world.disk })
+  t.ok(diagnosis.cutOff.some(({ file }) => file === first))
+  for await (const batch of diagnosis.salvagedBatches()) t.fail(`LSN ${batch.firstLsn}`)
 })
 
 t.test('a recycled file is durably cleared before it has the name of a segment', async (t) => {
