@@ -90,12 +90,13 @@ t.test('a record that reaches over stamps reads as it was written', async (t) =>
   await log.close()
 })
 
-t.test('a batch counts only in its log, its life and its place', async (t) => {
+t.test('a batch counts only in its log, its kind of file, its life and its place', async (t) => {
   const logId = new Uint8Array(16).fill(1)
   const crc = new Place(logId, 7).crcAt(1024)
   t.not(new Place(logId, 7).crcAt(1032), crc, 'the place')
   t.not(new Place(logId, 8).crcAt(1024), crc, 'the life')
   t.not(new Place(new Uint8Array(16), 7).crcAt(1024), crc, 'the log')
+  t.not(new Place(logId, 7, 'checkpoint').crcAt(1024), crc, 'the kind of file')
 })
 
 t.test('a stamp counts only in its log, its life and its place, and with its check', async (t) => {

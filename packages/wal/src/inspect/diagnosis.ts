@@ -143,8 +143,6 @@ export class Diagnosis {
     const sector = await salvage(handle, fileHeaderBytes, 0)
     const header = decodeFileHeader(sector, 'segment', file)
     if (typeof header !== 'string') return new Place(header.logId, header.crc)
-    // A checkpoint in the place of a segment contains batches, but no records.
-    if (typeof decodeFileHeader(sector, 'checkpoint', file) !== 'string') return undefined
     const { logId } = this.#examination
     const life = logId === undefined ? undefined : await findLife(handle, logId)
     return logId === undefined || life === undefined ? undefined : new Place(logId, life)

@@ -2,12 +2,14 @@ import { editOf, type Fault } from './fault.js'
 
 const recycle = 'packages/wal/test/recycle.test.ts'
 const format = 'packages/wal/test/format.test.ts'
+const bound = 'a batch counts only in its log, its kind of file, its life and its place'
 const stamped = 'a stamp counts only in its log, its life and its place, and with its check'
 
 const log = editOf('wal', 'log')
 const opening = editOf('wal', 'recover/prepare-log')
 const examining = editOf('wal', 'recover/examine')
 const scanner = editOf('wal', 'scan/scanner')
+const batch = editOf('wal', 'format/batch')
 const stamps = editOf('wal', 'format/stamps')
 const segmentFile = editOf('wal', 'write/segment-file')
 const keeper = editOf('wal', 'write/spare')
@@ -43,8 +45,31 @@ export const recycleFaults: readonly Fault[] = [
   },
   {
     name: 'a batch of an earlier life counts',
-    test: [format, 'a batch counts only in its log, its life and its place'],
-    edits: editOf('wal', 'format/batch')('this.#view.setUint32(16, life, true);', ''),
+    test: [format, bound],
+    edits: batch('this.#view.setUint32(16, life, true);', ''),
+  },
+  {
+    name: 'a batch of a checkpoint counts as one of a segment',
+    test: [recycle, 'a diagnosis takes no checkpoint for a segment'],
+    edits: batch("kind === 'checkpoint' ? 1 : 0", '0'),
+  },
+  {
+    name: 'a diagnosis finds batches of an earlier segment',
+    test: [recycle, 'a diagnosis finds no batch of an earlier segment'],
+    edits: editOf('wal', 'inspect/diagnosis')('batch.header.firstLsn > this.lastLsn', 'true'),
+  },
+  {
+    name: 'a file that HEAD does not name yet gives its name to a new segment',
+    test: [recycle, 'a file that HEAD does not name yet never takes the place of a new segment'],
+    edits: examining('[...unreadable, ...foreign]', 'unreadable'),
+  },
+  {
+    name: 'the recorded end of another copy counts as a place in this log',
+    test: [
+      'packages/wal/test/damage.test.ts',
+      'a segment of another copy of the log can be accepted as lost',
+    ],
+    edits: examining('if (isCommon)', 'if (true)'),
   },
   {
     name: 'a sector of an earlier life counts as written',
