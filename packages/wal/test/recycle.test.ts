@@ -361,7 +361,7 @@ t.test('a file that HEAD does not name yet never takes the place of a new segmen
 
 // ---- readers of a segment whose file is used again
 
-/** What a replay returns after its segments became others: records of its own, and then an error. */
+/** Fails unless a replay whose segments become others returns its own records, and then an error. */
 async function replayThrough(t: Test, world: World, log: Log, readable: Readable, fromLsn: number) {
   const replay = readable.replay({ fromLsn })[Symbol.asyncIterator]()
   const lsns: number[] = []

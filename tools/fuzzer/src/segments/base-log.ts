@@ -67,7 +67,7 @@ const makers: { readonly [name: string]: (book: Book) => Promise<void> } = {
   async fresh(book) {
     await book.life([], 'crashed')
   },
-  /** The same batches lie at the same places in every life of a file. */
+  /** Every life of a file has batches at the places of the earlier ones. */
   async recycled(book) {
     await book.life([...uniformRounds, 'uniform', 'uniform', 'uniform'], 'crashed')
   },

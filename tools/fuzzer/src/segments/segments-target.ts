@@ -97,7 +97,7 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
     'an intact log opens',
     () => `${code}: ${opened.message}`,
   )
-  // What a copy has lost it gets from the shared log again.
+  // A copy gets lost records from the shared log again.
   if (acceptable === undefined || copyOf !== undefined) return `${base.name}: ${code}`
   await checkAccepted(parts, base, harmed, acceptable)
   return `${base.name}: ${code} ${shape(opened.message)}`

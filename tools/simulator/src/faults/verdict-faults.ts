@@ -4,7 +4,7 @@ const format = 'packages/wal/test/format.test.ts'
 const table = 'the verdict table'
 
 const verdict = editOf('wal', 'scan/verdict')
-/** What is proved damage counts as a write that never returned. */
+/** Proved damage counts as a write that never returned. */
 const asTorn = (old: string) =>
   verdict(old, old.replace('corrupt(', "((why) => ({ kind: 'torn', why }))("))
 

@@ -35,7 +35,7 @@ export function drawScenario(seed: number): Scenario {
   return { seed, knobs, workers, clients, operations, faults, healAtMs }
 }
 
-/** So many that the files of removed segments are used again. */
+/** Enough for the files of removed segments to be used again. */
 function drawCheckpoints(
   random: Random,
   { clients, healAtMs }: Pick<Cast, 'clients' | 'healAtMs'>,
