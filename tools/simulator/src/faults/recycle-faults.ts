@@ -118,7 +118,7 @@ export const recycleFaults: readonly Fault[] = [
   {
     name: 'spares are kept without limit',
     test: [recycle, 'a truncation keeps as many files as the log has used since the last one'],
-    edits: keeper('this.#pool.count < Math.min(sparesMax, this.#taken)', 'true'),
+    edits: keeper('this.#pool.count < Math.min(spareFilesMax, this.#taken)', 'true'),
   },
   {
     name: 'spares are not given back on a disk that is short of space',
