@@ -114,6 +114,21 @@ export function withoutZeros(bytes: Buffer): Buffer {
   return bytes.subarray(0, end)
 }
 
+/** The written part of a segment from an offset on, without the stamps of sectors that are empty otherwise. */
+export function writtenFrom(segment: Buffer, offset: number): Buffer {
+  const bytes = Buffer.from(segment)
+  for (let at = offset - (offset % 512); at < bytes.length; at += 512) {
+    const content = bytes.subarray(Math.max(at, offset), at + 504)
+    if (content.every((byte) => byte === 0)) bytes.fill(0, at, at + 512)
+  }
+  return withoutZeros(bytes.subarray(offset))
+}
+
+/** The first LSN of a segment, from its header. */
+export function firstLsnOf(directory: string, name: string): number {
+  return Number(filesIn(directory).get(name)!.readBigUInt64LE(48))
+}
+
 export function segmentsOf(directory: string): string[] {
   return [...filesIn(directory).keys()].filter((name) => name.endsWith('.wal'))
 }

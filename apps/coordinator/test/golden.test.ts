@@ -56,9 +56,9 @@ function makeNewer(path: string, headers: readonly number[], headerBytes: number
 
 const newerFiles = {
   'wal/0000000000000001-00000001.wal': { headers: [0], headerBytes: 512 },
-  'wal/0000000000001000-00000003.wal': { headers: [0], headerBytes: 512 },
+  'wal/0000000000000004-00000003.wal': { headers: [0], headerBytes: 512 },
   'checkpoint/0000000000000006.ckpt': { headers: [0], headerBytes: 512 },
-  HEAD: { headers: [0, 512], headerBytes: 48 },
+  HEAD: { headers: [0, 512], headerBytes: 56 },
 } as const
 
 for (const [name, { headers, headerBytes }] of Object.entries(newerFiles)) {

@@ -455,6 +455,44 @@ t.test(
   },
 )
 
+t.test('two histories whose common part is empty can be accepted as lost', async (t) => {
+  const world = new World(new SimulatedDisk({ locks: false }))
+  const zombie = await world.open({ disk: world.disk.process() })
+  const usurper = await world.open()
+  await appendOneByOne(zombie, 2)
+  await appendOneByOne(usurper, 1)
+  await usurper.close()
+  const { damage } = await world.verify()
+  t.match(damage, { kind: 'corrupt', firstMissingLsn: 1, why: /^two histories/ })
+  const log = await world.open({ acceptLoss: damage?.acceptable as AcceptedLoss })
+  t.same(await replayedLsns(t, log), [])
+  await log.close()
+})
+
+t.test('a segment of another copy of the log can be accepted as lost', async (t) => {
+  const world = new World()
+  await (await world.open()).close()
+  const other = world.copy()
+  for (const { machine, first } of [
+    { machine: world, first: 1000 },
+    { machine: other, first: 1 },
+  ]) {
+    const log = await machine.open(first === 1 ? {} : { restored: { nextLsn: first } })
+    await appendOneByOne(log, first === 1 ? 3 : 9)
+    await log.roll()
+    await appendOneByOne(log, 2)
+    await log.close()
+  }
+  const name = world.segments().at(-1) ?? ''
+  world.disk.writeFile(world.path(name), other.disk.readFile(other.path(name)))
+  const { damage } = await world.verify()
+  t.match(damage, { kind: 'corrupt', firstMissingLsn: 1009, why: /^two histories/ })
+  const log = await world.open({ acceptLoss: damage?.acceptable as AcceptedLoss })
+  t.same(await replayedLsns(t, log), range(1000, 1008))
+  await log.close()
+  t.ok(world.files().includes(name.replace('wal/', 'quarantine/')))
+})
+
 t.test(
   'a batch with a valid checksum at the right place is rejected if it does not continue the previous one',
   async (t) => {

@@ -2,10 +2,11 @@ import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SimulatedDisk } from '@tenure/testing'
 import t, { type Test } from 'tap'
-import { nextBatchOffset } from '../src/format/batch.js'
+import { nextBatchOffset, Place } from '../src/format/batch.js'
 import { readUint64, viewOf, writeUint64 } from '../src/format/bytes.js'
+import { extentOf, Stamps } from '../src/format/stamps.js'
 import { makeCheckpoint, openLog, verifyLog } from '../src/index.js'
-import type { Finding, Remainder } from '../src/scan/scanner.js'
+import { type Finding, type Remainder, sectorsIn } from '../src/scan/scanner.js'
 import { judge } from '../src/scan/verdict.js'
 import { backUp, destination, restore } from './copies.js'
 import { goldenDirectory, goldenFiles, makeGoldenLog } from './fixtures/golden.js'
@@ -53,6 +54,66 @@ t.test('a header starts at a multiple of 8 and never crosses a stamp', async (t)
     range(512, 2048).filter((end) => !isRight(end)),
     [],
   )
+})
+
+t.test('records keep the bytes that stamps displace, wherever the batch begins', async (t) => {
+  const stamps = new Stamps(new Uint8Array(16).fill(1), 7)
+  let displaced = 0
+  for (let offset = 512; offset < 1024; offset += 8) {
+    if (nextBatchOffset(offset) !== offset) continue
+    for (const bodyBytes of [0, 1, 440, 441, 600, 1023, 33_000]) {
+      const body = Uint8Array.from({ length: bodyBytes }, (_, index) => 1 + (index % 251))
+      const extent = extentOf(offset, bodyBytes)
+      const bytes = new Uint8Array(extent.writtenBytes)
+      bytes.set(body, 64)
+      stamps.apply(bytes, offset, extent)
+      if (Buffer.compare(bytes.subarray(64, 64 + bodyBytes), body) !== 0) displaced++
+      for (const { sector, offset: at } of sectorsIn(bytes, offset)) {
+        if (stamps.stateOf(sector, at) !== 'written') t.fail(`sector at ${at} of ${offset}`)
+      }
+      stamps.restore(bytes, offset, bodyBytes)
+      const restored = bytes.subarray(64, 64 + bodyBytes)
+      if (Buffer.compare(restored, body) !== 0) t.fail(`${bodyBytes} bytes at ${offset}`)
+    }
+  }
+  t.ok(displaced > 200, `${displaced} batches`)
+})
+
+t.test('a record that reaches over stamps reads as it was written', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const record = Uint8Array.from({ length: 1000 }, (_, index) => 1 + (index % 251))
+  await log.append(1, record)
+  for await (const { records } of log.replay()) {
+    t.equal(Buffer.compare(records[0] ?? new Uint8Array(), record), 0)
+  }
+  await log.close()
+})
+
+t.test('a batch counts only in its log, its kind of file, its life and its place', async (t) => {
+  const logId = new Uint8Array(16).fill(1)
+  const crc = new Place(logId, 7).crcAt(1024)
+  t.not(new Place(logId, 7).crcAt(1032), crc, 'the place')
+  t.not(new Place(logId, 8).crcAt(1024), crc, 'the life')
+  t.not(new Place(new Uint8Array(16), 7).crcAt(1024), crc, 'the log')
+  t.not(new Place(logId, 7, 'checkpoint').crcAt(1024), crc, 'the kind of file')
+})
+
+t.test('a stamp counts only in its log, its life and its place, and with its check', async (t) => {
+  const logId = new Uint8Array(16).fill(1)
+  const stamps = new Stamps(logId, 7)
+  const sector = new Uint8Array(512)
+  t.equal(stamps.stateOf(sector, 1024), 'unwritten')
+  new Stamps(logId, 7).apply(sector, 1024, { bodyBytes: 0, contentBytes: 64, writtenBytes: 512 })
+  t.equal(stamps.stateOf(sector, 1024), 'written')
+  t.equal(stamps.stateOf(sector, 1536), 'damaged', 'in another place')
+  t.equal(new Stamps(logId, 8).stateOf(sector, 1024), 'unwritten', 'in another life')
+  t.equal(new Stamps(new Uint8Array(16), 7).stateOf(sector, 1024), 'damaged', 'in another log')
+  for (let bit = 504 * 8; bit < 512 * 8; bit++) {
+    const flipped = sector.slice()
+    flipped[bit >> 3]! ^= 1 << (bit & 7)
+    if (stamps.stateOf(flipped, 1024) !== 'damaged') t.fail(`bit ${bit}`)
+  }
 })
 
 t.test('integers up to 2^53 - 1 keep their value', async (t) => {

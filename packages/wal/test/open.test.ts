@@ -525,13 +525,25 @@ t.test(
 /** Increments one number in both copies of HEAD and corrects their checksums. */
 function raiseInHead(world: World, field: 'sequence' | 'epoch'): void {
   const head = Buffer.from(world.disk.readFile(world.path('HEAD')))
-  for (const copy of [head.subarray(0, 48), head.subarray(512, 560)]) {
+  for (const copy of [head.subarray(0, 56), head.subarray(512, 568)]) {
     const at = field === 'sequence' ? 32 : 40
     copy.writeBigUInt64LE(copy.readBigUInt64LE(at) + 1n, at)
     copy.writeUInt32LE(crc32(copy.subarray(12)), 8)
   }
   world.disk.writeFile(world.path('HEAD'), head)
 }
+
+t.test('a HEAD that names another epoch of the newest segment is damage', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 2)
+  await log.close()
+  raiseInHead(world, 'epoch')
+  await t.rejects(world.open(), {
+    code: 'WAL_CORRUPT',
+    message: /names segment 1 of epoch 2, but epoch 1 wrote that segment/,
+  })
+})
 
 t.test('replay rejects a segment that has become shorter since the log was opened', async (t) => {
   const world = new World()

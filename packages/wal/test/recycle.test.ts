@@ -1,5 +1,5 @@
 import { type DiskCall, SimulatedDisk, subsets } from '@tenure/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { decodeFileHeader } from '../src/format/file-header.js'
 import { backupLog, diagnoseLog, type Log, type LogOptions, openReadOnly } from '../src/index.js'
 import { backUp, destination, hastyClock, steppedDisk } from './copies.js'
@@ -7,12 +7,14 @@ import {
   appendOneByOne,
   directory,
   outcomeOf,
+  type Readable,
   range,
   recordOf,
   rejection,
   replayedLsns,
   World,
   withFileMethods,
+  worldThatHolds,
 } from './world.js'
 
 /** Rolls, makes a checkpoint, and truncates, so that the segments before become spares. */
@@ -100,6 +102,42 @@ t.test('after a restart the spares of the last epoch are used', async (t) => {
   await again.close()
 })
 
+t.test('a spare that has the number of a segment is not overwritten', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  const fill = async (log: Log, segments: number) => {
+    for (let segment = 1; segment <= segments; segment++) {
+      await appendOneByOne(log, 11)
+      await log.roll()
+      await world.clock.settle()
+      if (segment >= segments - 1) await log.writeCheckpoint(log.sealedLsn, [])
+    }
+    await log.truncate()
+    await world.clock.settle()
+  }
+  await fill(log, 6)
+  // The file that was prepared as segment 8 becomes a spare. The next open begins a segment 8.
+  await log.close()
+  const again = await world.openWithSpare()
+  await fill(again, 4)
+  await fill(again, 8)
+  t.equal(await rejection(again.close()), undefined)
+  t.equal((await world.verify()).damage, undefined)
+})
+
+t.test('an open that was interrupted while it renamed spares is repeated', async (t) => {
+  const { world, log } = await recycledLog()
+  await appendOneByOne(log, 11)
+  await rollAndTruncate(log)
+  await log.close()
+  const [name = ''] = world.files().filter((file) => file.includes('spare-00000001'))
+  const spare = world.disk.readFile(world.path(name))
+  world.disk.writeFile(world.path(name.replace('spare-00000001', 'spare-00000002')), spare)
+  const again = await world.openWithSpare()
+  await appendOneByOne(again, 40)
+  t.equal(await rejection(again.close()), undefined)
+})
+
 t.test(
   'a last batch over old content is there completely or not at all, whichever sectors arrive',
   async (t) => {
@@ -164,7 +202,7 @@ t.test('an older sector over acknowledged data is noticed, except in the last ba
   const { world, log } = await recycledLog()
   const name = newest(world)
   const old = world.copy()
-  await appendOneByOne(log, 11)
+  await appendOneByOne(log, 16)
   await world.clock.advance(100)
   const { usedBytes } = log.segments.at(-1)!
   const lastSector = Math.floor(usedBytes / 512)
@@ -262,40 +300,110 @@ async function crashOf({ disk, clock }: World): Promise<void> {
   }
 }
 
+t.test('a file is used again only after its removal is durable', async (t) => {
+  const isOfSegments = ({ kind, path }: DiskCall) => kind === 'syncDirectory' && /wal$/.test(path)
+  const { world, state, held, release } = worldThatHolds(isOfSegments)
+  const log = await world.openWithSpare()
+  for (let segment = 1; segment <= 3; segment++) {
+    await appendOneByOne(log, 11)
+    // For a checkpoint, but for no other segment: the log waits for the file of a removed one.
+    if (segment === 3) world.disk.setCapacity(world.disk.usedBytes + 2048)
+    await log.roll()
+    await world.clock.settle()
+    if (segment > 1) await log.writeCheckpoint(log.sealedLsn, [Buffer.from('state')])
+  }
+  const removed = world.segments()[0] ?? ''
+  state.isHolding = true
+  const truncating = log.truncate()
+  await world.clock.settle()
+  // The first sync is before any removal.
+  held.shift()?.()
+  await world.clock.settle()
+  t.notOk(world.files().includes(removed))
+  t.equal(held.length, 1, 'the sync of its removal is in progress')
+  const lost = world.with(world.copy().disk.powerLoss('keep-none'))
+  t.ok(lost.segments().includes(removed), 'it has come back with its header')
+  t.match(await lost.verify(), { damage: undefined, historyDamage: [] })
+  release()
+  await truncating
+  await log.close()
+})
+
+t.test('a file that HEAD does not name yet is no damage, whatever it contains', async (t) => {
+  const { world, log } = await recycledLog()
+  await appendOneByOne(log, 3)
+  const expected = range(log.sealedLsn + 1, log.durableLsn)
+  const crashed = world.with(world.disk.powerLoss('keep-all'))
+  const [name = ''] = crashed.files().filter((file) => crashed.isPrepared(file))
+  const old = crashed.disk.readFile(crashed.path(newest(crashed)))
+  for (const content of [old, Buffer.alloc(4096, 7)]) {
+    const survivor = crashed.copy()
+    survivor.disk.writeFile(survivor.path(name), content)
+    t.same(await outcomeOf(t, survivor), { lsns: expected })
+    t.ok(survivor.files().includes(name.replace('wal/', 'quarantine/')))
+    t.match(await survivor.verify(), { damage: undefined, historyDamage: [] })
+  }
+})
+
+t.test('a file that HEAD does not name yet never takes the place of a new segment', async (t) => {
+  const world = new World()
+  await (await world.open()).close()
+  // An open that was interrupted before HEAD, and whose file is damaged since.
+  const name = 'wal/0000000000000002-00000002.wal'
+  world.disk.writeFile(world.path(name), Buffer.alloc(4096, 7))
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  t.same(await replayedLsns(t, log), range(1, 3))
+  await log.close()
+  t.ok(world.files().includes('quarantine/0000000000000002-00000002.wal'))
+  t.same(await outcomeOf(t, world), { lsns: range(1, 3) })
+})
+
 // ---- readers of a segment whose file is used again
 
-t.test('a replay never returns records of another segment', async (t) => {
+/** Fails unless a replay whose segments become others returns its own records, and then an error. */
+async function replayThrough(t: Test, world: World, log: Log, readable: Readable, fromLsn: number) {
+  const replay = readable.replay({ fromLsn })[Symbol.asyncIterator]()
+  const lsns: number[] = []
+  const read = async () => {
+    const step = await replay.next()
+    if (step.done === true) return false
+    for (const [index, record] of step.value.records.entries()) {
+      lsns.push(step.value.firstLsn + index)
+      t.same(Buffer.from(record), recordOf(step.value.firstLsn + index))
+    }
+    return true
+  }
+  t.ok(await read())
+  for (let round = 0; round < 4; round++) {
+    await rollAndTruncate(log)
+    await world.clock.settle()
+    await appendOneByOne(log, 11)
+  }
+  const rest = async () => {
+    while (await read()) {}
+  }
+  t.equal(await rejection(rest()), 'WAL_FORGOTTEN')
+  t.same(lsns, range(fromLsn, fromLsn + lsns.length - 1))
+}
+
+t.test('a replay by another process never returns records of another segment', async (t) => {
   const { world, log } = await recycledLog()
   await appendOneByOne(log, 11)
   await log.roll()
-  const first = log.sealedLsn - 10
   const reader = await openReadOnly(directory, { disk: smallReads(world), clock: world.clock })
-  for (const readable of [log, reader]) {
-    const machine = readable === log ? undefined : world
-    const replay = readable.replay({ fromLsn: machine === undefined ? log.firstLsn : first })
-    const step = await replay.next()
-    t.equal(step.done, false)
-    if (machine === undefined) {
-      await replay.return?.(undefined)
-      continue
-    }
-    // The segments that it reads become others meanwhile.
-    for (let round = 0; round < 4; round++) {
-      await rollAndTruncate(log)
-      await machine.clock.settle()
-      await appendOneByOne(log, 11)
-    }
-    const lsns: number[] = []
-    const rest = async () => {
-      for await (const run of replay) {
-        for (const [index, record] of run.records.entries()) {
-          lsns.push(run.firstLsn + index)
-          t.same(Buffer.from(record), recordOf(run.firstLsn + index))
-        }
-      }
-    }
-    t.equal(await rejection(rest()), 'WAL_FORGOTTEN')
-  }
+  await replayThrough(t, world, log, reader, log.sealedLsn - 10)
+  await log.close()
+})
+
+t.test('a replay of the open log never returns records of another segment', async (t) => {
+  const recycled = await recycledLog()
+  await recycled.log.close()
+  const { world } = recycled
+  const log = await world.openWithSpare({ disk: smallReads(world) })
+  await appendOneByOne(log, 11)
+  await log.roll()
+  await replayThrough(t, world, log, log, log.sealedLsn - 10)
   await log.close()
 })
 
@@ -332,26 +440,49 @@ t.test('a backup pins what it copies, and nothing is used again meanwhile', asyn
   await log.close()
 })
 
-t.test('without pins, a backup notices that a file was used again', async (t) => {
+t.test('a pinned file is removed instead of used again', async (t) => {
   const { world, log } = await recycledLog()
   await appendOneByOne(log, 11)
-  await log.roll()
-  await appendOneByOne(log, 3)
-  let isDone = false
-  const disk = withFileMethods(world.disk, (_file, path) => ({
-    pin: async () => {
-      if (isDone || !path.startsWith(directory)) return
-      isDone = true
-      for (let round = 0; round < 3; round++) {
-        await rollAndTruncate(log)
-        await world.clock.settle()
-        await appendOneByOne(log, 11)
-      }
-    },
-  }))
-  const backup = await backupLog(directory, destination, { disk, clock: hastyClock(world) })
-  t.ok(backup.firstLsn > 1 && backup.lastLsn === log.durableLsn, 'it started again')
+  const name = newest(world)
+  const file = await world.disk.open(world.path(name), 'read')
+  await file.pin()
+  const content = Buffer.from(world.disk.readFile(world.path(name)))
+  for (let round = 0; round < 4; round++) {
+    await rollAndTruncate(log)
+    await world.clock.settle()
+    await appendOneByOne(log, 11)
+  }
+  t.notOk(world.files().includes(name))
+  const now = Buffer.alloc(content.length)
+  await file.read(now, 0)
+  t.equal(Buffer.compare(now.subarray(0, 512), content.subarray(0, 512)), 0, 'it has its header')
+  await file.close()
   await log.close()
+})
+
+t.test('without pins, a backup notices that a file was used again', async (t) => {
+  for (const which of ['the oldest', 'the newest'] as const) {
+    const { world, log } = await recycledLog()
+    await appendOneByOne(log, 11)
+    const [oldest = ''] = world.segments()
+    const meant = which === 'the oldest' ? oldest : newest(world)
+    let isDone = false
+    const disk = withFileMethods(world.disk, (_file, path) => ({
+      pin: async () => {
+        if (isDone || path !== world.path(meant)) return
+        isDone = true
+        for (let round = 0; round < 5; round++) {
+          await rollAndTruncate(log)
+          await world.clock.settle()
+          await appendOneByOne(log, 11)
+        }
+      },
+    }))
+    const backup = await backupLog(directory, destination, { disk, clock: hastyClock(world) })
+    t.ok(isDone)
+    t.ok(backup.firstLsn > 1 && backup.lastLsn === log.durableLsn, `${which}: it started again`)
+    await log.close()
+  }
 })
 
 t.test('a truncation during any step of a backup leaves a whole backup', async (t) => {
@@ -410,6 +541,31 @@ t.test('the records of a recycled segment with a damaged header are found', asyn
   const found: number[] = []
   for await (const batch of diagnosis.salvagedBatches()) found.push(batch.firstLsn)
   t.same(found, range(firstLsn, log.durableLsn))
+})
+
+t.test('a diagnosis finds no batch of an earlier segment', async (t) => {
+  const { world, log } = await recycledLog()
+  await log.roll()
+  const crashed = world.with(world.disk.powerLoss('keep-all'))
+  crashed.disk.flipBit(crashed.path(newest(crashed)), 8 * 100)
+  const diagnosis = await diagnoseLog(directory, { disk: crashed.disk })
+  t.match(diagnosis.damage, { why: 'its header fails its checksum' })
+  for await (const batch of diagnosis.salvagedBatches()) t.fail(`LSN ${batch.firstLsn}`)
+})
+
+t.test('a diagnosis takes no checkpoint for a segment', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  await log.writeCheckpoint(3, [Buffer.from('one'), Buffer.from('two')])
+  await log.close()
+  const [checkpoint = ''] = world.files().filter((file) => file.endsWith('.ckpt'))
+  const [first = ''] = world.segments()
+  world.disk.swapFiles(world.path(checkpoint), world.path(first))
+  const diagnosis = await diagnoseLog(directory, { disk: world.disk })
+  t.ok(diagnosis.cutOff.some(({ file }) => file === first))
+  for await (const batch of diagnosis.salvagedBatches()) t.fail(`LSN ${batch.firstLsn}`)
 })
 
 t.test('a recycled file is durably cleared before it has the name of a segment', async (t) => {

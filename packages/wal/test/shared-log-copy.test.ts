@@ -148,9 +148,11 @@ t.test('a copy opens only as a copy of its own shared log', async (t) => {
       message: /holds log 0011.*, era 3/,
     })
   }
-  const own = new World()
-  await (await own.open()).close()
-  await t.rejects(own.open(asCopy), { code: 'WAL_NOT_THIS_COPY', message: /holds its own log/ })
+  for (const logId of [shared.logId, 'ff'.repeat(16)]) {
+    const own = new World()
+    await (await own.open({ randomBytes: () => Buffer.from(logId, 'hex') })).close()
+    await t.rejects(own.open(asCopy), { code: 'WAL_NOT_THIS_COPY', message: /holds its own log/ })
+  }
   // HEAD is not the only file that says so.
   for (const at of [20, 532]) world.disk.flipBit(world.path('HEAD'), at * 8)
   t.equal(await rejection(world.open()), 'WAL_COPY_OF_SHARED_LOG')

@@ -22,6 +22,7 @@ type ClearCheck =
   | 'checkpoint and tail match a full replay'
   | 'the live state matches a replay'
   | 'nothing acknowledged is lost'
+  | 'only damaged files are quarantined'
   | 'two coordinators lose nothing silently'
   | 'only one coordinator writes'
   | 'tasks are leased in order'

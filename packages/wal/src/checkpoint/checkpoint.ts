@@ -87,7 +87,7 @@ async function writeChunks(
       sharedEpoch: facts.sharedEpoch,
     })
     await writeFully(file, header.bytes, 0)
-    const place = new Place(facts.logId, header.crc)
+    const place = new Place(facts.logId, header.crc, 'checkpoint')
     let offset = fileHeaderBytes
     let number = 1
     let chain = header.crc

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Lsn } from '../lsn.js'
 import { alignUp, readUint64, viewOf, writeUint64 } from './bytes.js'
+import type { FileHeader } from './file-header.js'
 import { batchAlignment, batchHeaderBytes, recordHeaderBytes, sectorBytes } from './limits.js'
 import { extentOf, headerRoomBytes, Stamps } from './stamps.js'
 
@@ -9,7 +10,7 @@ import { extentOf, headerRoomBytes, Stamps } from './stamps.js'
  *
  *     offset  bytes  header
  *          0      4  magic "TNRB"
- *          4      4  CRC32 of bytes 8 to 63, seeded with the CRC32 of log id, life and file offset
+ *          4      4  CRC32 of bytes 8 to 63, seeded with the CRC32 of log id, life, kind of file and file offset
  *          8      8  batch number, counted through the whole log
  *         16      8  LSN of the first record (of the next one, if there are none)
  *         24      4  records
@@ -46,8 +47,8 @@ const magic = 0x42_52_4e_54
 export const batchMagic = Buffer.from('TNRB', 'latin1')
 
 /**
- * Binds batches to their log, to the life of their file, and to their place in it: the same bytes
- * anywhere else do not pass as a batch.
+ * Binds batches to their log, to the kind and the life of their file, and to their place in it: the
+ * same bytes anywhere else do not pass as a batch.
  */
 export class Place {
   readonly stamps: Stamps
@@ -55,10 +56,11 @@ export class Place {
   readonly #view = viewOf(this.#bytes)
 
   /** `life` is the CRC of the file's header. */
-  constructor(logId: Uint8Array, life: number) {
+  constructor(logId: Uint8Array, life: number, kind: FileHeader['kind'] = 'segment') {
     this.stamps = new Stamps(logId, life)
     this.#bytes.set(logId, 0)
     this.#view.setUint32(16, life, true)
+    this.#bytes[20] = kind === 'checkpoint' ? 1 : 0
   }
 
   crcAt(offset: number): number {

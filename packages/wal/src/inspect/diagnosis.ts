@@ -4,7 +4,7 @@ import type { Disk, DiskFile } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
 import { noLog } from '../errors.js'
 import { Place } from '../format/batch.js'
-import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.js'
+import { decodeFileHeader } from '../format/file-header.js'
 import { Layout, segmentPath } from '../format/layout.js'
 import { fileHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
@@ -129,7 +129,9 @@ export class Diagnosis {
     const place = await this.#placeOf(handle, file)
     if (place === undefined) return
     for await (const batch of readRemainingBatches(handle, place, offset || fileHeaderBytes)) {
-      if (batch.header.count > 0) yield toSalvagedBatch(file, batch)
+      // A file whose header is unreadable may only have batches of an earlier life.
+      const isNew = batch.header.firstLsn > this.lastLsn
+      if (isNew && batch.header.count > 0) yield toSalvagedBatch(file, batch)
     }
   }
 
@@ -138,8 +140,9 @@ export class Diagnosis {
    * checksum.
    */
   async #placeOf(handle: DiskFile, file: string): Promise<Place | undefined> {
-    const header = await readHeader(handle, file)
-    if (header !== undefined) return new Place(header.logId, header.crc)
+    const sector = await salvage(handle, fileHeaderBytes, 0)
+    const header = decodeFileHeader(sector, 'segment', file)
+    if (typeof header !== 'string') return new Place(header.logId, header.crc)
     const { logId } = this.#examination
     const life = logId === undefined ? undefined : await findLife(handle, logId)
     return logId === undefined || life === undefined ? undefined : new Place(logId, life)
@@ -157,11 +160,6 @@ function cutOffOf({ damage, segments, end, afterEnd }: Examination): CutOff[] {
   return [...tail, ...afterEnd.map((name) => ({ file: segmentPath(name), offset: 0 }))].sort(
     (a, b) => (a.file < b.file ? -1 : 1),
   )
-}
-
-async function readHeader(handle: DiskFile, file: string): Promise<DecodedFileHeader | undefined> {
-  const header = decodeFileHeader(await salvage(handle, fileHeaderBytes, 0), 'segment', file)
-  return typeof header === 'string' ? undefined : header
 }
 
 function toSalvagedBatch(file: string, { offset, header, records }: RemainingBatch): SalvagedBatch {

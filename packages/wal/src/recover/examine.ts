@@ -127,6 +127,8 @@ class Examiner {
       this.#segments.some(({ header }) => cutsOffUnreadable(header, it)),
     )
     const unread = doubtful.filter((it) => !cutOff.includes(it))
+    // Also those that `HEAD` does not name yet: the next segment must not get such a name.
+    const unreadableNames = [...unreadable, ...foreign]
     const segmentHeaders = found.map((segment) => segment.header)
     const everyHeader = [...segmentHeaders, ...this.#goodCheckpoints]
     return {
@@ -144,14 +146,14 @@ class Examiner {
         this.#end.sequence,
         ...present.map((segment) => segment.header.sequence),
         // Ignore impossible numbers: the file may not be ours.
-        ...unreadable.map(({ sequence }) => (sequence < sequenceMax ? sequence : 0)),
+        ...unreadableNames.map(({ sequence }) => (sequence < sequenceMax ? sequence : 0)),
       ),
       highestEpoch: Math.max(
         0,
         typeof head === 'object' ? head.epoch : 0,
         ...everyHeader.map((header) => header.epoch),
         // Ignore impossible epochs: the file may not be ours.
-        ...unreadable.map(({ epoch }) => (epoch < epochMax ? epoch : 0)),
+        ...unreadableNames.map(({ epoch }) => (epoch < epochMax ? epoch : 0)),
       ),
       highestLsn: Math.max(
         this.#end.lastLsn,
@@ -276,7 +278,9 @@ class Examiner {
       // The part that an accepted loss cut off is not read again.
       const isCut = next !== undefined && 'gap' in next && next.gap === 'accepted-loss'
       const limit = isCut ? next.previous.offset : Number.POSITIVE_INFINITY
+      let isCommon = false
       while (scanner.end.offset < limit) {
+        isCommon ||= next !== undefined && 'previous' in next && isAt(scanner.end, next.previous)
         const batch = await scanner.next()
         if (batch === undefined) break
         this.#records += batch.header.count
@@ -286,16 +290,24 @@ class Examiner {
       this.#startAt(scanner.end, scanner.nextBatch)
       this.#bytes += scanner.end.offset
       if (next === undefined) await this.#judgeEnd(segmentPath(segment.name), scanner)
-      else if ('previous' in next) this.#compareEnd(segment, scanner, next)
+      else if ('previous' in next) this.#compareEnd(segment, scanner, next, isCommon)
     })
   }
 
-  /** Compares the scanned end with the one that the next segment records. A difference is damage. */
-  #compareEnd({ name, header }: Found, scanner: Scanner, next: DecodedFileHeader): void {
+  /**
+   * Compares the scanned end with the one that the next segment records. A difference is damage.
+   * `isCommon` says whether the scan came through the recorded end.
+   */
+  #compareEnd(
+    { name, header }: Found,
+    scanner: Scanner,
+    next: DecodedFileHeader,
+    isCommon: boolean,
+  ): void {
     const { previous } = next
     const end = scanner.end
     const place = { kind: 'corrupt', file: segmentPath(name), offset: scanner.offset } as const
-    if (end.offset === previous.offset && end.chain === previous.chain) return
+    if (isAt(end, previous)) return
     const { lastLsn } = previous
     if (end.offset < previous.offset) {
       const why =
@@ -314,8 +326,9 @@ class Examiner {
       this.#reportCovered({ ...place, firstMissingLsn: header.firstLsn, why }, next)
       return
     }
-    // The part before both ends can be trusted.
-    this.#startAt(previous, next.firstBatch)
+    // The part before both ends can be trusted. If the two have no such part in this segment, the next
+    // one was written elsewhere, and this one is whole.
+    if (isCommon) this.#startAt(previous, next.firstBatch)
     this.#report({ ...place, why })
   }
 
@@ -405,6 +418,10 @@ const sequenceMax = Number.MAX_SAFE_INTEGER
 
 /** A batch stores the epoch in 32 bits. */
 const epochMax = 2 ** 32 - 1
+
+function isAt(end: SegmentEnd, place: SegmentEnd): boolean {
+  return end.offset === place.offset && end.chain === place.chain
+}
 
 function lastPossibleLsn({ firstLsn, segmentBytes }: DecodedFileHeader): Lsn {
   return firstLsn - 1 + Math.floor(segmentBytes / recordHeaderBytes)

@@ -89,7 +89,7 @@ export class Scanner {
   constructor(file: DiskFile, fileBytes: number, header: DecodedFileHeader) {
     this.#file = file
     this.#fileBytes = fileBytes
-    this.#place = new Place(header.logId, header.crc)
+    this.#place = new Place(header.logId, header.crc, header.kind)
     this.#epoch = header.epoch
     this.#sequence = header.sequence
     this.logKind = header.era === 0 ? 'own' : 'copy'

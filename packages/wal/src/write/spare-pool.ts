@@ -22,7 +22,8 @@ export class SparePool {
 
   /**
    * Takes over what an earlier epoch left, under names of this epoch. Removes files that are too
-   * small for a segment.
+   * small for a segment. Starts with the newest epoch, because a crash may have left files that have
+   * names of this epoch already.
    */
   static async open(
     disk: Disk,
@@ -30,7 +31,7 @@ export class SparePool {
     { epoch, bytesMin }: { readonly epoch: number; readonly bytesMin: number },
   ): Promise<SparePool> {
     const files: ReservedFile[] = []
-    for (const name of (await listIfPresent(disk, layout.segments)).sort()) {
+    for (const name of (await listIfPresent(disk, layout.segments)).sort().reverse()) {
       const number = numberOfSpareName(name)
       if (number === undefined) continue
       const path = layout.segment(name)
@@ -39,7 +40,7 @@ export class SparePool {
       if (bytes < bytesMin || files.some((it) => it.path === own)) await disk.remove(path)
       else {
         if (path !== own) await disk.rename(path, own)
-        files.push({ path: own, bytes })
+        files.unshift({ path: own, bytes })
       }
     }
     return new SparePool(disk, layout, epoch, files)
@@ -64,7 +65,7 @@ export class SparePool {
    * directory was synced; pass it to `add` then.
    */
   async rename({ name, header }: SealedSegment): Promise<ReservedFile> {
-    const path = this.#layout.spare(this.#epoch, header.sequence)
+    const path = this.#unusedPath(header.sequence)
     await this.#disk.rename(this.#layout.segment(name), path)
     return { path, bytes: header.segmentBytes }
   }
@@ -79,5 +80,12 @@ export class SparePool {
       const file = this.#files.pop()
       if (file !== undefined) await this.#disk.remove(file.path)
     }
+  }
+
+  /** A file of an earlier epoch can have the number of a segment of this one. */
+  #unusedPath(number: number): string {
+    const path = this.#layout.spare(this.#epoch, number)
+    const isUsed = this.#files.some((it) => it.path === path)
+    return isUsed ? this.#unusedPath(number + 1) : path
   }
 }

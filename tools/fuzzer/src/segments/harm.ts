@@ -11,6 +11,8 @@ export interface HarmedDisk {
 }
 
 const sectorBytes = 512
+/** The part of a sector of HEAD that its checksum covers ends here. */
+const headBytes = 56
 
 interface Scene {
   readonly disk: SimulatedDisk
@@ -55,11 +57,21 @@ const operations: { readonly [kind: string]: Operation } = {
     const then = earlier[at % Math.max(1, earlier.length)]
     if (then?.files().includes(path)) disk.writeFile(path, then.readFile(path))
   },
+  /** A sector of an older version of any file overwrites the one at its place. */
+  stale({ disk, earlier }, path, { at = 0, to = 0, other = '' }) {
+    const then = earlier[at % Math.max(1, earlier.length)]
+    if (!then?.files().includes(other)) return
+    const content = Uint8Array.from(disk.readFile(path))
+    const sector = then.readFile(other).subarray(to * sectorBytes, (to + 1) * sectorBytes)
+    if (to * sectorBytes >= content.length) return
+    content.set(sector.subarray(0, content.length - to * sectorBytes), to * sectorBytes)
+    disk.writeFile(path, content)
+  },
   /** Gives a file header, or a sector of HEAD, a valid checksum. */
   forge({ disk }, path, { at = 0 }) {
     const content = Buffer.from(disk.readFile(path))
     const start = (at % 2) * sectorBytes
-    const end = path.endsWith('HEAD') ? start + 48 : start + sectorBytes
+    const end = path.endsWith('HEAD') ? start + headBytes : start + sectorBytes
     if (content.length < end) return
     content.writeUInt32LE(crc32(content.subarray(start + 12, end)), start + 8)
     disk.writeFile(path, content)
@@ -108,6 +120,10 @@ export function anyHarm(
     () => [{ kind: 'copy', name, other: random.chance(0.7) ? other : oddName(random, name) }],
     () => [{ kind: 'move', name, at: random.integer(sectors), to: random.integer(sectors) }],
     () => [{ kind: 'age', name, at: random.integer(8) }],
+    () => [{ kind: 'stale', name, other, at: random.integer(8), to: random.integer(sectors) }],
+    () => [
+      { kind: 'stale', name, other: name, at: random.integer(8), to: random.integer(sectors) },
+    ],
     () => [{ kind: 'replace', name, bytes: mutateBytes(random, content, disk.readFile(other)) }],
     () => [forgery(random, name, content), { kind: 'forge', name, at: random.integer(2) }],
   ])()
@@ -137,7 +153,10 @@ function changedByte(random: Random, content: Uint8Array, at: number): Uint8Arra
 }
 
 /** Offsets of numbers in headers. */
-const fields = [12, 16, 32, 36, 40, 44, 48, 52, 56, 64, 68, 72, 80, 88, 92, 96, 100, 104, 108]
+const fields = [
+  ...[12, 16, 32, 36, 40, 44, 48, 52, 56, 64, 68, 72, 80, 88, 92, 96, 100, 104, 108],
+  ...[112, 116, 120, 124, 128, 132],
+]
 
 function forgery(random: Random, name: string, content: Uint8Array): Step {
   const at = random.pick(fields) + (name.endsWith('HEAD') ? random.integer(2) * sectorBytes : 0)

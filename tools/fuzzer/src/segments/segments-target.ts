@@ -80,7 +80,8 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
   await checkDiagnosis(parts, base, harmed, report)
   await checkBackup(parts, base, harmed)
   holds(contentOf(disk) === before, 'readers change nothing', () => base.name)
-  const opened = await tryToOpen(parts, disk, {})
+  const { copyOf } = base
+  const opened = await tryToOpen(parts, disk, { copyOf })
   if (!(opened instanceof Refusal)) {
     holds(
       isForged || typeof report === 'string' || report.damage === undefined,
@@ -96,7 +97,8 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
     'an intact log opens',
     () => `${code}: ${opened.message}`,
   )
-  if (acceptable === undefined) return `${base.name}: ${code}`
+  // A copy gets lost records from the shared log again.
+  if (acceptable === undefined || copyOf !== undefined) return `${base.name}: ${code}`
   await checkAccepted(parts, base, harmed, acceptable)
   return `${base.name}: ${code} ${shape(opened.message)}`
 }
@@ -109,7 +111,7 @@ async function checkReader(
 ): Promise<void> {
   const { clock } = logOptions(disk)
   const reader = await resultOrCode(() => {
-    return parts.openReadOnly(directory, { disk, clock: withoutWaits(clock!) })
+    return parts.openReadOnly(directory, { disk, clock: withoutWaits(clock) })
   })
   if (typeof reader === 'string') return
   for (const lsn of reader.checkpoints) await resultOrCode(() => drain(reader.readCheckpoint(lsn)))
@@ -148,7 +150,7 @@ async function checkDiagnosis(
   })
   if (isForged || typeof remains === 'string') return
   for (const [lsn, record] of remains) {
-    const written = base.records.get(lsn)
+    const written = base.records.get(lsn) ?? base.removed.get(lsn)
     const isRight = written !== undefined && Buffer.compare(written, record) === 0
     holds(isRight, 'records read as they were written', () => `after the damage: LSN ${lsn}`)
   }
@@ -163,7 +165,7 @@ async function checkBackup(
   const copied = SimulatedDisk.from(disk.snapshot(), { recordCalls: false })
   const { clock } = logOptions(copied)
   const destination = '/backups/one'
-  const options = { disk: copied, clock: withoutWaits(clock!) }
+  const options = { disk: copied, clock: withoutWaits(clock) }
   const backup = await resultOrCode(() => parts.backupLog(directory, destination, options))
   const left = copied.files().filter((path) => path.startsWith('/backups/'))
   if (typeof backup === 'string') {
@@ -179,7 +181,7 @@ async function checkBackup(
   if (isForged) return
   const reader = await parts.openReadOnly(destination, {
     disk: copied,
-    clock: withoutWaits(clock!),
+    clock: withoutWaits(clock),
   })
   checkPrefix(base, await readAll(reader), 'a copy')
 }
@@ -203,7 +205,7 @@ async function checkOpened(
   const { nextLsn } = log
   await log.append(nextLsn, added)
   await log.close()
-  const again = await parts.openLog(directory, logOptions(disk))
+  const again = await parts.openLog(directory, { ...logOptions(disk), copyOf: base.copyOf })
   const reread = await readOpened(again)
   await again.close()
   const expected = new Map(reading.records).set(nextLsn, added[0]!).set(nextLsn + 1, added[1]!)

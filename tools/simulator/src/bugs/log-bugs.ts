@@ -18,6 +18,11 @@ const surprisingDamage: Sign = {
   check: 'no unexpected error occurs',
   message: /^WalDamageError /,
 }
+/** The log was found damaged by the next life. */
+const refusedStart: Sign = {
+  check: 'every failure follows from a planned fault',
+  message: /^the start failed: WalDamageError /,
+}
 const lostForGood: Sign = { check: 'nothing acknowledged is lost' }
 const notByRequestId =
   /STATE_BROKEN.*: task \d+ (is not found by its|has the hash of another) request_id/
@@ -71,9 +76,8 @@ export const logBugs: readonly Bug[] = [
     edits: [
       {
         file: `${log}/scan/verdict.js`,
-        old: `    if (finding.kind === 'zero-header' ||
-        (finding.kind === 'bad-body' && finding.unexplainedZeroSectors)) {`,
-        new: '    if (true) {',
+        old: "judgement === 'doubtful' ? doubtful[logKind] : judgement",
+        new: "judgement === 'clean' ? 'clean' : 'torn'",
       },
     ],
     foundBy: [lost, lostForGood],
@@ -85,8 +89,8 @@ export const logBugs: readonly Bug[] = [
     edits: [
       {
         file: `${log}/scan/verdict.js`,
-        old: 'if (behind.syncedThrough >= expectedBatch) {',
-        new: 'if (false) {',
+        old: 'behind.syncedThrough >= expectedBatch ?',
+        new: 'false ?',
       },
     ],
     foundBy: [lost, lostForGood],
@@ -134,6 +138,51 @@ export const logBugs: readonly Bug[] = [
     ],
     foundBy: [damaged],
     seedsMax: 1000,
+  },
+  {
+    name: 'use a file before its removal is durable',
+    what: 'a segment that comes back after a power loss has lost its header',
+    edits: [
+      {
+        file: `${log}/log.js`,
+        old: `            this.#sealed.shift();
+            await disk.syncDirectory(this.#layout.segments);`,
+        new: '            this.#sealed.shift();',
+      },
+    ],
+    foundBy: [damaged, surprisingDamage],
+    seedsMax: 400,
+  },
+  {
+    name: 'do not clear the header of a used file',
+    what: 'a file that was a segment gets the name of another one with its old header',
+    edits: [
+      {
+        file: `${log}/write/segment-file.js`,
+        old: 'await writeFully(file, new Uint8Array(fileHeaderBytes), 0);',
+        new: '',
+      },
+    ],
+    foundBy: [{ check: 'only damaged files are quarantined' }],
+    seedsMax: 400,
+  },
+  {
+    name: 'take old content for new',
+    what: 'neither the checksum of a batch nor a stamp depends on the life of the file',
+    edits: [
+      {
+        file: `${log}/format/batch.js`,
+        old: 'this.#view.setUint32(16, life, true);',
+        new: '',
+      },
+      {
+        file: `${log}/format/stamps.js`,
+        old: "life === this.life ? 'written' : 'unwritten'",
+        new: "'written'",
+      },
+    ],
+    foundBy: [damaged, refusedStart],
+    seedsMax: 400,
   },
   {
     name: 'use a checkpoint that is not synced',
@@ -214,7 +263,7 @@ export const logBugs: readonly Bug[] = [
       {
         file: `${log}/write/spare.js`,
         old: `            this.#setMode('preparing');
-            this.#work = this.#make(wantedBytes);
+            this.#work = this.#make(next);
         });`,
         new: '        });',
       },

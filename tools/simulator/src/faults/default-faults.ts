@@ -61,7 +61,7 @@ const changes: readonly Changed[] = [
   [all, server, 'httpPort = 7412', 'httpPort = false'],
   [all, server, "{ host = '127.0.0.1'", "{ host = '::1'"],
   [all, server, "httpHost = '127.0.0.1'", "httpHost = '::1'"],
-  [ofLog, log, "options.sync ?? 'always'", "options.sync ?? 'interval'"],
+  [ofLog, log, "copyOf ? 'interval' : 'always'", "copyOf ? 'always' : 'interval'"],
   [ofLog, log, 'options.syncIntervalMs ?? 100', 'options.syncIntervalMs ?? 1000'],
   [ofLog, log, 'options.segmentBytes ?? 64 *', 'options.segmentBytes ?? 32 *'],
   [ofLog, log, 'options.appendBytesMax ?? 512 *', 'options.appendBytesMax ?? 256 *'],

@@ -6,9 +6,12 @@ import { logFaults } from './log-faults.js'
 import { loopFaults } from './loop-faults.js'
 import { metricFaults } from './metric-faults.js'
 import { preconditionFaults } from './precondition-faults.js'
+import { recycleFaults } from './recycle-faults.js'
+import { sharedCopyFaults } from './shared-copy-faults.js'
 import { startFaults } from './start-faults.js'
 import { stateFaults } from './state-faults.js'
 import { submissionFaults } from './submission-faults.js'
+import { verdictFaults } from './verdict-faults.js'
 import { wireFaults } from './wire-faults.js'
 import { workerFaults } from './worker-faults.js'
 
@@ -20,7 +23,10 @@ export const faults: readonly Fault[] = [
   ...submissionFaults,
   ...loopFaults,
   ...startFaults,
+  ...verdictFaults,
   ...logFaults,
+  ...recycleFaults,
+  ...sharedCopyFaults,
   ...wireFaults,
   ...httpPortFaults,
   ...workerFaults,

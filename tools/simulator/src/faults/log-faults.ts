@@ -1,7 +1,6 @@
 import { editOf, type Fault } from './fault.js'
 
 const test = (name: string) => `packages/wal/test/${name}.test.ts`
-const table = 'the verdict table'
 const notLast = 'truncate removes only what the older of two good checkpoints covers'
 const priced =
   'accepting a loss requires its exact place, keeps what it cuts off, and declares a gap'
@@ -12,7 +11,6 @@ const goesOn = 'every open starts a new epoch and a new segment, and continues w
 const mark = 'after 100 ms without an append, exactly one sync mark proves the last batch'
 const urgent = 'less urgent records are rejected first, and space for urgent ones is kept'
 
-const verdict = editOf('wal', 'scan/verdict')
 const opening = editOf('wal', 'recover/prepare-log')
 const writer = editOf('wal', 'write/writer')
 const tail = editOf('wal', 'write/tail')
@@ -24,79 +22,6 @@ const scanner = editOf('wal', 'scan/scanner')
 const checkpoint = editOf('wal', 'checkpoint/checkpoint')
 const gap = editOf('wal', 'recover/declared-gap')
 const spares = editOf('wal', 'disk/spare-descriptors')
-
-/** Verdicts about the end of a log. */
-const verdictFaults: readonly Fault[] = [
-  {
-    name: 'a read error counts as a torn write',
-    test: [test('format'), table],
-    edits: verdict("{ kind: 'corrupt', why: `it cannot", "{ kind: 'torn', why: `it cannot"),
-  },
-  {
-    name: 'a read error after the end is ignored',
-    test: [test('format'), table],
-    edits: verdict('if (behind.readError !== undefined)', 'if (false)'),
-  },
-  {
-    name: 'zeros followed by data count as the end',
-    test: [test('format'), table],
-    edits: verdict('&& !behind.nonZero', ''),
-  },
-  {
-    name: 'zeros up to the end of the file count as a torn write',
-    test: [test('format'), table],
-    edits: verdict("|| (finding.kind === 'zero-header' && !behind.nonZero)", ''),
-  },
-  {
-    name: 'a stale batch counts as a torn write',
-    test: [test('format'), table],
-    edits: verdict(
-      "{ kind: 'corrupt', why: `a batch that is stale",
-      "{ kind: 'torn', why: `a batch that is stale",
-    ),
-  },
-  {
-    name: 'undecodable records count as a torn write',
-    test: [test('format'), table],
-    edits: verdict("if (finding.kind === 'undecodable')", 'if (false)'),
-  },
-  {
-    name: 'a later batch proves nothing',
-    test: [test('format'), table],
-    edits: verdict('if (later !== undefined)', 'if (false)'),
-  },
-  {
-    name: 'a later batch proves all missing ones except the first',
-    test: [test('format'), table],
-    edits: verdict('behind.syncedThrough >= expectedBatch', 'behind.syncedThrough > expectedBatch'),
-  },
-  {
-    name: 'a later batch proves batches that it says were not synced',
-    test: [test('format'), table],
-    edits: verdict(
-      'behind.syncedThrough >= expectedBatch',
-      'behind.syncedThrough >= expectedBatch - 1',
-    ),
-  },
-  {
-    name: 'a body with missing sectors counts as ambiguous',
-    test: [test('format'), table],
-    edits: verdict("(finding.kind === 'bad-body' && finding.unexplainedZeroSectors)", 'false'),
-  },
-  {
-    name: 'a complete body counts as a torn write',
-    test: [test('format'), table],
-    edits: verdict(
-      "finding.kind === 'bad-body' && finding.unexplainedZeroSectors",
-      "finding.kind === 'bad-body'",
-    ),
-  },
-  {
-    name: 'a header with a wrong checksum counts as a torn write',
-    test: [test('format'), table],
-    edits: verdict("kind: 'ambiguous',", "kind: 'torn',"),
-  },
-]
 
 /** Opening a log. */
 const openingFaults: readonly Fault[] = [
@@ -180,7 +105,7 @@ const openingFaults: readonly Fault[] = [
   {
     name: 'a lock held by another process is ignored',
     test: [test('open'), 'the error for a second process names the holder of the lock'],
-    edits: log('if (!attempt.granted)', 'if (false)'),
+    edits: editOf('wal', 'recover/directory-lock')('if (attempt.granted)', 'if (true)'),
   },
   {
     name: 'a loss is accepted under any place',
@@ -287,8 +212,8 @@ const writingFaults: readonly Fault[] = [
       'space for urgent records is kept, however late the disk reports that it is full',
     ],
     edits: writer(
-      'await Promise.all([file.close(), this.#prepareSpare()]);',
-      'void this.#prepareSpare();\nawait file.close();',
+      'await Promise.all([file.close(), this.#prepareNext()]);',
+      'void this.#prepareNext();\nawait file.close();',
     ),
   },
   {
@@ -299,7 +224,7 @@ const writingFaults: readonly Fault[] = [
   {
     name: 'a released claim keeps its space',
     test: [test('space'), 'a claim keeps its space until it is used or released'],
-    edits: budget('this.#claimedBytes -= claim.bytes + batchOverheadBytes;', ''),
+    edits: budget('this.#claimedBytes -= largestExtent(claim.bytes);', ''),
   },
   {
     name: 'a single checkpoint lets covered segments be removed',
@@ -338,7 +263,7 @@ const writingFaults: readonly Fault[] = [
       test('checkpoint'),
       'a checkpoint with bytes after its end, or under another name, is not used',
     ],
-    edits: checkpoint('if (scanner.end.offset !== fileBytes)', 'if (false)'),
+    edits: checkpoint('if (alignUp(scanner.end.offset, sectorBytes) !== fileBytes)', 'if (false)'),
   },
   {
     name: 'a checkpoint under a wrong name is accepted',
@@ -362,7 +287,10 @@ const writingFaults: readonly Fault[] = [
       test('damage'),
       'damage to the last batch is ambiguous until a sync mark proves that it was acknowledged',
     ],
-    edits: scanner('if (crc32(body) !== header.bodyCrc)', 'if (false)'),
+    edits: scanner(
+      'if (crc32(written.subarray(batchHeaderBytes, contentBytes)) !== header.bodyCrc)',
+      'if (false)',
+    ),
   },
   {
     name: 'the chain between batches is not checked',
@@ -427,7 +355,6 @@ const descriptorFaults: readonly Fault[] = [
 ]
 
 export const logFaults: readonly Fault[] = [
-  ...verdictFaults,
   ...openingFaults,
   ...writingFaults,
   ...gapFaults,

@@ -9,6 +9,7 @@ export const probeNames = [
   'a log refused to open',
   'a start failed and was tried again',
   'a segment was full',
+  'a segment began in a used file',
   'a checkpoint was made',
   'history was removed',
   'the disk was full',

@@ -28,7 +28,23 @@ export function drawScenario(seed: number): Scenario {
   const tasks = 3 + random.integer(12)
   const operations = drawOperations(random, { clients, tasks, workers: workers.length, healAtMs })
   const faults = drawFaults(random, { workers: workers.length, healAtMs })
-  return { seed, knobs: drawKnobs(random), workers, clients, operations, faults, healAtMs }
+  const knobs = drawKnobs(random)
+  const checkpoints = random.chance(0.35) ? drawCheckpoints(random, { clients, healAtMs }) : []
+  operations.push(...checkpoints)
+  operations.sort((a, b) => a.atMs - b.atMs)
+  return { seed, knobs, workers, clients, operations, faults, healAtMs }
+}
+
+/** Enough for the files of removed segments to be used again. */
+function drawCheckpoints(
+  random: Random,
+  { clients, healAtMs }: Pick<Cast, 'clients' | 'healAtMs'>,
+): Operation[] {
+  return Array.from({ length: 8 + random.integer(16) }, () => ({
+    atMs: random.integer(Math.floor(healAtMs * 0.9)),
+    kind: 'checkpoint',
+    client: random.integer(clients),
+  }))
 }
 
 function drawKnobs(random: Random): ScenarioKnobs {

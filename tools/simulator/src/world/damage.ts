@@ -3,7 +3,8 @@ import type { Damage } from '../scenario/scenario.js'
 
 /**
  * Damages one file while the machine is off; returns false if there is none to damage. The newest
- * segment is never replaced by an older copy, because no log on one disk can notice that.
+ * segment that has begun is never replaced by an older copy, because no log on one disk can notice
+ * that.
  */
 export function damageDisk(
   disk: SimulatedDisk,
@@ -26,7 +27,7 @@ export function damageDisk(
 
 function flip(disk: SimulatedDisk, path: string, place: number): boolean {
   const bytes = disk.readFile(path)
-  // Flips a bit in written data: the rest of a segment is zeros.
+  // Zeros fill the rest of a new file. In a used one, old content follows the written data.
   const end = 1 + bytes.findLastIndex((byte) => byte !== 0)
   const span = end === 0 ? bytes.length : end
   if (span === 0) return false
@@ -35,10 +36,22 @@ function flip(disk: SimulatedDisk, path: string, place: number): boolean {
 }
 
 function replaceByOld(disk: SimulatedDisk, path: string, former: DiskImage): boolean {
-  const segments = disk.files().filter((one) => one.endsWith('.wal'))
-  if (path === segments.at(-1) || !former.files.includes(path)) return false
+  if (path === newestSegmentOn(disk) || !former.files.includes(path)) return false
   const old = SimulatedDisk.from(former).readFile(path)
   if (Buffer.compare(old, disk.readFile(path)) === 0) return false
   disk.writeFile(path, old)
   return true
+}
+
+/** The header of a segment that has not begun is zeros. */
+function newestSegmentOn(disk: SimulatedDisk): string | undefined {
+  const hasBegun = (path: string) =>
+    disk
+      .readFile(path)
+      .subarray(0, 512)
+      .some((byte) => byte !== 0)
+  return disk
+    .files()
+    .filter((path) => path.endsWith('.wal') && !path.includes('/quarantine/'))
+    .findLast(hasBegun)
 }

@@ -39,17 +39,24 @@ async function start(copy: DiskCopy, clock: SimulatedClock): Promise<void> {
   const options = { recordCalls: false, capacityBytes: Number.POSITIVE_INFINITY }
   const disk = SimulatedDisk.from(copy.image, options).powerLoss(policy)
   const isDamaged = damage !== undefined && damageDisk(disk, damage, undefined)
+  const quarantined = cutSegmentsOn(disk)
   try {
     const log = await openLog(directory, { ...logOptions, disk, clock })
     const state = await recover(log)
     checkInvariants(state)
     await log.close()
+    if (!isDamaged) {
+      const added = cutSegmentsOn(disk).filter((path) => !quarantined.includes(path))
+      holds(added.length === 0, 'only damaged files are quarantined', () => added.join(', '))
+    }
     const { lastLsn } = position(state)
     holds(lastLsn >= copy.lsn, check, () => {
       return `LSN ${copy.lsn} was answered, but after a power loss the log ends at LSN ${lastLsn}`
     })
-    const history = new History(await openReadOnly(directory, { disk, clock }))
-    const before = await history.stateAt({ until: { lsn: copy.lsn } })
+    const reader = await openReadOnly(directory, { disk, clock })
+    // Fails if records before the first segment are missing.
+    for await (const _ of reader.replay({ fromLsn: reader.firstLsn })) break
+    const before = await new History(reader).stateAt({ until: { lsn: copy.lsn } })
     holds(hashState(before) === copy.hash, check, () => {
       return `after a power loss the state at LSN ${copy.lsn} differs`
     })
@@ -59,4 +66,9 @@ async function start(copy: DiskCopy, clock: SimulatedClock): Promise<void> {
     const message = `after a power loss directly after an answer: ${describeError(error)}`
     throw new Violation(check, message, { cause: error })
   }
+}
+
+/** Whole segments in the quarantine. */
+function cutSegmentsOn(disk: SimulatedDisk): string[] {
+  return disk.files().filter((path) => /\/quarantine\/.*\.wal(\.\d+)?$/.test(path))
 }

@@ -10,13 +10,14 @@ import type { LogObserver } from '@tenure/wal'
 import { LeaseOrder } from '../checks/order.js'
 import { holds } from '../violation.js'
 import { Checkpoints, logHistory } from './checkpoints.js'
-import { logClock, logOptions, serverOptions } from './coordinator-options.js'
+import { directory, logClock, logOptions, serverOptions } from './coordinator-options.js'
 import { type LogContents, readLog } from './found.js'
 import { Process } from './process.js'
 import { serverTransport } from './server-transport.js'
 import type { Stage } from './stage.js'
 
 const recordsBetweenLooks = 8
+const fileHeaderBytes = 512
 
 /** The machine that the coordinator runs on. */
 export interface LifeHost {
@@ -154,11 +155,20 @@ export class Life {
         if (!onLoop) probes.reach('a write went over the thread pool')
         this.#order?.committed(records)
       },
-      rolled: () => probes.reach('a segment was full'),
+      rolled: ({ segment }) => {
+        probes.reach('a segment was full')
+        this.#stage.probe('a segment began in a used file', this.#hasOldContent(segment))
+      },
       spaceChanged: (isFull) => {
         if (isFull) probes.reach('the disk was full')
       },
     }
+  }
+
+  /** Whether the file of a segment that has just begun was another one before. */
+  #hasOldContent(segment: string): boolean {
+    const bytes = this.#host.disk.readFile(`${directory}/wal/${segment}`)
+    return bytes.subarray(fileHeaderBytes).some((byte) => byte !== 0)
   }
 
   #watch(look: () => void): void {
