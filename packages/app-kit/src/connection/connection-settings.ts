@@ -46,7 +46,7 @@ function endpoint(): Kind<string> {
     parse: (given) => (isEndpoint(given) ? given : undefined),
     format: (value) => value,
     // A URL may hold a password or a key.
-    redact: (given) => (/[@?]/.test(given) ? 'a URL with credentials or a query' : given),
+    describe: (given) => (/[@?]/.test(given) ? 'a URL with credentials or a query' : given),
   }
 }
 
