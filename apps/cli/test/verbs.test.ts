@@ -194,6 +194,17 @@ t.test('a wrong command line is one line and exit code 2', async (t) => {
     [['gte', '1'], /^tenure: unknown command "gte"\. Did you mean get\? .*\n$/],
     [['get', 'x'], /^tenure get: <task-id> is "x"; it must be a task id \(17\), .*\n$/],
     [['get', '0'], /^tenure get: <task-id> is "0"; .*\n$/],
+    [['get', '1.17'], /is "1\.17", but shards are not supported yet; it must be a task id \(17\)/],
+    [['get', 'data#1.17'], /is "data#1\.17", but shards are not supported yet; it must be/],
+    [
+      ['wait', '17', '1.17'],
+      /^tenure wait: <task-id> is "1\.17", but shards are not supported yet; /,
+    ],
+    [['kill', '017.x'], /^tenure kill: <task-id> is "017\.x"; it must be a whole number/],
+    [
+      ['list', '--from', '2.9'],
+      /^tenure list: --from is "2\.9", but shards are not supported yet; /,
+    ],
     [
       ['list', '--state', 'GONE'],
       /^tenure list: --state is "GONE"; it must be one of WAITING.*\n$/,

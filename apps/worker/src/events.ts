@@ -85,9 +85,11 @@ export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
   }
 }
 
-/** A missing coordinator, a permanent rejection and a temporary one have different remedies. */
-function describeFailure({ error, retryInMs }: FailedAttempt): ['warn' | 'error', string] {
+/** A missing coordinator, a standby, and permanent and temporary rejections have different remedies. */
+function describeFailure({ error, retryInMs }: FailedAttempt): ['info' | 'warn' | 'error', string] {
+  if (error.code === 'CLIENT_OTHER_LOG') return ['error', 'another scheduler answered']
   if (!(error instanceof RejectedError)) return ['warn', 'cannot reach a coordinator; retrying']
+  if (error.reason === 'NOT_ACTIVE') return ['info', 'the coordinator is a standby; retrying']
   if (retryInMs === undefined) return ['error', 'the coordinator rejects this worker']
   return ['warn', 'the coordinator accepts no connections now; retrying']
 }

@@ -185,6 +185,8 @@ const endpoint = 'a:7411'
 const away = new TenureError('CLIENT_DISCONNECTED', 'cannot connect')
 const refusing = new RejectedError({ reason: 'UNAUTHORIZED', message: 'the token is wrong' })
 const stopping = new RejectedError({ reason: 'STOPPING', message: 'it stops' })
+const standby = new RejectedError({ reason: 'NOT_ACTIVE', message: 'a standby', active: 'b:7411' })
+const otherLog = new TenureError('CLIENT_OTHER_LOG', 'a:7411 serves the log 2, not 1')
 
 /** An observer and the lines that it writes. */
 function observe() {
@@ -201,6 +203,8 @@ t.test('a rejecting coordinator and a missing one are logged differently', async
   observer.attemptFailed?.({ endpoint, error: away, retryInMs: 100 })
   observer.attemptFailed?.({ endpoint, error: stopping, retryInMs: 100 })
   observer.attemptFailed?.({ endpoint, error: refusing })
+  observer.attemptFailed?.({ endpoint, error: standby, retryInMs: 0 })
+  observer.attemptFailed?.({ endpoint, error: otherLog })
   t.match(lines, [
     { level: 'warn', msg: 'cannot reach a coordinator; retrying', detail: 'cannot connect' },
     {
@@ -209,6 +213,8 @@ t.test('a rejecting coordinator and a missing one are logged differently', async
       detail: /STOPPING/,
     },
     { level: 'error', msg: 'the coordinator rejects this worker', detail: /UNAUTHORIZED/ },
+    { level: 'info', msg: 'the coordinator is a standby; retrying', detail: /NOT_ACTIVE/ },
+    { level: 'error', msg: 'another scheduler answered', detail: /log 2/ },
   ])
 })
 

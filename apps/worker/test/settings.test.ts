@@ -146,10 +146,11 @@ async function said(args: string[], env: Record<string, string> = {}): Promise<s
 
 t.test('the help lists every setting with its variable, within 100 columns', async (t) => {
   const help = await said(['--help'])
-  for (const [name, { kind, help: text, sources = kind.sources }] of all) {
+  for (const [name, setting] of all) {
+    const { kind, help: text, sources = kind.sources } = setting
     t.ok(text.length > 10, `${name} has a help text`)
     const isFlag = sources?.includes('flag') ?? true
-    if (isFlag) t.match(help, new RegExp(`^  ${flagOf(name)}\\b`, 'm'))
+    if (isFlag) t.match(help, new RegExp(`^  ${flagOf(name, setting)}\\b`, 'm'))
     t.match(help, new RegExp(`\\b${variableOf(name)}\\b`))
   }
   t.match(help, 'tenure-worker --handler ./mail.mjs')

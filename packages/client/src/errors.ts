@@ -11,6 +11,7 @@ export type TenureErrorCode =
   | 'CLIENT_CLOSED'
   | 'CLIENT_BAD_ARGUMENT'
   | 'CLIENT_PROTOCOL'
+  | 'CLIENT_OTHER_LOG'
   | 'CLIENT_TOO_LARGE'
   | 'CLIENT_REJECTED'
 
@@ -44,12 +45,18 @@ export class RejectedError extends TenureError {
   readonly reason: Reason
   /** Delay after which a retry makes sense. */
   readonly retryAfterMs: number | undefined
+  /** With NOT_ACTIVE: the address of the active coordinator, if the standby knows it. */
+  readonly active: string | undefined
 
-  constructor({ reason, message, retryAfterMs }: Rejection, options: TenureErrorOptions = {}) {
+  constructor(
+    { reason, message, retryAfterMs, active }: Rejection,
+    options: TenureErrorOptions = {},
+  ) {
     super('CLIENT_REJECTED', `${reason}: ${message}${describeUnknownOutcome(options)}`, options)
     this.name = 'RejectedError'
     this.reason = reason
     this.retryAfterMs = retryAfterMs
+    this.active = active
   }
 }
 
@@ -57,6 +64,7 @@ interface Rejection {
   readonly reason: Reason
   readonly message: string
   readonly retryAfterMs?: number | undefined
+  readonly active?: string | undefined
 }
 
 /** The part of a message that tells that the outcome is unknown. */

@@ -29,6 +29,7 @@ export {
   type TaskOptions,
 } from './api/submission.js'
 export type { SubmitManyOptions, SubmitOutcome, Submitted } from './api/submit.js'
+export type { TaskId } from './api/task-id.js'
 export { connect, Tenure } from './api/tenure.js'
 export type { WaitOptions } from './api/wait-for.js'
 export type { Backoff } from './connection/dialer.js'

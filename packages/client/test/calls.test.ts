@@ -290,6 +290,49 @@ t.test('waitFor ends with its signal, and with close', async (t) => {
   t.equal((await closed).code, 'CLIENT_CLOSED')
 })
 
+t.test('a task id may be a decimal string', async (t) => {
+  const asked: unknown[] = []
+  await using world = await createWorld({
+    answer: ({ request }) => {
+      if (request.kind === 'list') asked.push(request.fromTaskId)
+      else if ('taskId' in request) asked.push(request.taskId)
+      if (request.kind === 'get') return { kind: 'task', task: taskFacts }
+      if (request.kind === 'why') return { kind: 'why', why: {} }
+      if (request.kind === 'kill') return { kind: 'killed', known: false }
+      if (request.kind === 'list') return { kind: 'tasks', tasks: [] }
+      return { kind: 'history', firstLsn: 1, records: [], openings: [] }
+    },
+  })
+  const { tenure } = world
+  await tenure.get('17')
+  await tenure.get('9007199254740991')
+  await rejection(tenure.why('18'))
+  await tenure.kill('19')
+  await tenure.history('20')
+  await tenure.waitFor('21', { timeoutMs: 1000 }).catch(() => undefined)
+  for await (const _ of tenure.list({ fromTaskId: '22' })) t.fail()
+  t.strictSame([...new Set(asked)], [17, Number.MAX_SAFE_INTEGER, 18, 19, 20, 21, 22])
+})
+
+t.test('anything else is no task id, and the id of a shard is not supported yet', async (t) => {
+  await using world = await createWorld()
+  const { tenure } = world
+  const wrong = ['', '0', '-1', '017', '+1', ' 1', '1 ', '1e3', '0x11', '1.', '9007199254740992']
+  for (const id of [...wrong, 'x', 0, 1.5, Number.NaN, null, {}, ['17'], 17n] as string[]) {
+    const error = await rejection(tenure.get(id))
+    t.match(error, { code: 'CLIENT_BAD_ARGUMENT', message: /^taskId (is|must be) / }, String(id))
+  }
+  const calls = [
+    ...[tenure.get('1.17'), tenure.why('1.17'), tenure.kill('1.17'), tenure.history('1.17')],
+    ...[tenure.waitFor('1.17'), tenure.list({ fromTaskId: '1.17' }).next()],
+  ]
+  for (const error of await Promise.all(calls.map(rejection))) {
+    const message = /askId is "1\.17", but shards are not supported yet; it must be a whole number/
+    t.match(error, { code: 'CLIENT_BAD_ARGUMENT', message })
+  }
+  t.equal(world.server.unanswered.length, 0)
+})
+
 t.test('values are encoded to JSON bytes and decoded again', (t) => {
   t.strictSame(decodeJson(encodeJson({ a: [1, 'ä'] })), { a: [1, 'ä'] })
   t.throws(() => encodeJson(undefined), { code: 'CLIENT_BAD_ARGUMENT' })

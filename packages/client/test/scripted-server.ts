@@ -77,8 +77,8 @@ export class Peer {
     )
   }
 
-  refuse(reason: Reason): void {
-    this.socket.end(ServerConnection.farewell(reason, `because ${reason}`))
+  refuse(reason: Reason, active?: string): void {
+    this.socket.end(ServerConnection.farewell(reason, `because ${reason}`, active))
   }
 
   cut(): void {

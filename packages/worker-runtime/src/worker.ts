@@ -79,7 +79,8 @@ export class Worker {
     this.#settings = settings
     this.metrics = new WorkerMetrics(settings.processMetrics)
     this.#outage = new Outage(this.#clock, settings.giveUpAfterMs, (error) => this.#fail(error))
-    const own = [this.metrics.observer, this.#outage.observer]
+    const otherLog: WorkerObserver = { attemptFailed: ({ error }) => this.#onOtherLog(error) }
+    const own = [this.metrics.observer, this.#outage.observer, otherLog]
     this.#observer = new Observers<WorkerObserver>(workerHooks, [...own, ...settings.observers]).all
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve
@@ -200,6 +201,13 @@ export class Worker {
     // it.
     this.stop().catch(() => {})
     this.#observer.failed?.(error)
+  }
+
+  /** The link is over for good, so nothing that runs can be reported any more. */
+  #onOtherLog(error: TenureError): void {
+    if (error.code !== 'CLIENT_OTHER_LOG') return
+    const message = `another scheduler answered (${error.message})`
+    this.#fail(new WorkerError('WORKER_OTHER_LOG', message, { cause: error }))
   }
 
   #onMisused(answer: Rejected, what: Refused, task?: TaskFacts): void {

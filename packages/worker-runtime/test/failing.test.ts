@@ -13,7 +13,7 @@ const committed = { kind: 'committed', state: 'COMPLETED' } as const
 t.test('every reason has the meaning in docs/semantics.md', (t) => {
   const all = Object.keys(reasons) as Reason[]
   const of = (meaning: string) => all.filter((reason) => meaningOf(reason) === meaning)
-  t.strictSame(of('transient'), ['OVERLOADED', 'NO_SPACE', 'STOPPING', 'TOO_MANY'])
+  t.strictSame(of('transient'), ['OVERLOADED', 'NO_SPACE', 'STOPPING', 'NOT_ACTIVE', 'TOO_MANY'])
   t.strictSame(of('lost'), ['REPORTED', 'EXPIRED', 'SUPERSEDED', 'TASK_TERMINAL'])
   t.strictSame(of('tolerated'), ['UNKNOWN_TASK', 'TOO_LARGE', 'INTERNAL'])
   t.strictSame(of('misuse'), [

@@ -74,12 +74,17 @@ class Peer {
     }
   }
 
+  /** Ends the connection with a rejection that belongs to no request. */
+  refuse(reason: Reason, active: string | undefined): void {
+    this.#socket.write(ServerConnection.farewell(reason, `because ${reason}`, active))
+    this.#socket.end()
+  }
+
   #greet(hello: Hello | OtherVersion): void {
-    const { refusal, limits, heartbeatIntervalMs } = this.#coordinator
+    const { refusal, active, limits, heartbeatIntervalMs, log } = this.#coordinator
     this.#coordinator.hellos.push(hello)
     if (refusal !== undefined) {
-      this.#socket.write(ServerConnection.farewell(refusal, `because ${refusal}`))
-      this.#socket.end()
+      this.refuse(refusal, active)
       return
     }
     this.#socket.write(
@@ -90,7 +95,7 @@ class Peer {
         limits,
         leaseDurationMs: 30_000,
         heartbeatIntervalMs,
-        log: 'ab'.repeat(16),
+        log,
       }),
     )
   }
@@ -120,6 +125,12 @@ export class ScriptedCoordinator {
   isDown = false
   /** Reason for rejecting hellos, if set. */
   refusal: Reason | undefined
+  /** With the refusal NOT_ACTIVE: the address of the active coordinator. */
+  active: string | undefined
+  log = 'ab'.repeat(16)
+  /** Answers requests; returns false for one that it leaves to the test. */
+  script: (asked: Asked) => boolean = () => false
+  readonly #peers = new Set<Peer>()
   /** Answers withdrawn polls as the real coordinator does. A test may do it itself. */
   answersWithdrawals = true
   #open: Asked[] = []
@@ -139,13 +150,26 @@ export class ScriptedCoordinator {
     void network.listen((socket) => {
       // Rejects later: the caller must return first.
       if (this.isDown) clock.setTimer(0, () => socket.destroy())
-      else new Peer(this, socket)
+      else this.#peers.add(new Peer(this, socket))
     })
+  }
+
+  /** Ends all connections with NOT_ACTIVE, and refuses later ones. */
+  stepDown(active?: string): void {
+    this.refusal = 'NOT_ACTIVE'
+    this.active = active
+    for (const peer of this.#peers) peer.refuse('NOT_ACTIVE', active)
+  }
+
+  takeOver(): void {
+    this.refusal = undefined
+    this.active = undefined
   }
 
   arrived(asked: Asked): void {
     const { request } = asked
     this.asked.push(asked)
+    if (this.script(asked)) return
     if (request.kind === 'ping') asked.answer({ kind: 'pong' })
     else if (request.kind === 'withdraw') this.#withdraw(asked, request.of)
     else this.#open.push(asked)
@@ -179,6 +203,7 @@ export class ScriptedCoordinator {
 
   /** Drops unanswered requests of closed connections. */
   lost(peer: Peer): void {
+    this.#peers.delete(peer)
     this.#open = this.#open.filter((asked) => asked.peer !== peer)
   }
 

@@ -2,11 +2,14 @@ import type { Transport } from '@tenure/client'
 import type { Clock } from '@tenure/seams'
 import type { SimulatedNetwork } from '@tenure/testing'
 
-/** A simulated network as the transport of a link. */
-export function simulatedTransport(network: SimulatedNetwork, clock: Clock): Transport {
+/** Simulated networks, one for each host, as the transport of a link. */
+export function simulatedTransport(
+  networkOf: (host: string) => SimulatedNetwork,
+  clock: Clock,
+): Transport {
   return {
-    connect(_target, events) {
-      const socket = network.connect()
+    connect({ host }, events) {
+      const socket = networkOf(host).connect()
       socket.onData((bytes) => events.received(bytes))
       socket.onDrain(() => events.drained())
       socket.onClose(() => events.closed(undefined))

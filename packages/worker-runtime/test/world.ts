@@ -23,6 +23,9 @@ export class World {
   readonly clock = new SimulatedClock()
   readonly network: SimulatedNetwork
   readonly coordinator: ScriptedCoordinator
+  readonly #otherNetwork: SimulatedNetwork
+  /** A second coordinator, for workers with the endpoint `other:7411`. */
+  readonly other: ScriptedCoordinator
   readonly isolation = new ManualIsolation()
   /** Every hook call, with its arguments. */
   readonly told: { readonly hook: Hook; readonly args: readonly unknown[] }[] = []
@@ -37,8 +40,11 @@ export class World {
 
   constructor(options: Partial<WorkerOptions> = {}, coordinatorOptions: CoordinatorOptions = {}) {
     this.#options = options
-    this.network = new SimulatedNetwork(this.clock, { delayMs: () => this.delayMs })
+    const delayMs = () => this.delayMs
+    this.network = new SimulatedNetwork(this.clock, { delayMs })
     this.coordinator = new ScriptedCoordinator(this.clock, this.network, coordinatorOptions)
+    this.#otherNetwork = new SimulatedNetwork(this.clock, { delayMs })
+    this.other = new ScriptedCoordinator(this.clock, this.#otherNetwork, coordinatorOptions)
   }
 
   /** A world whose worker is started. */
@@ -70,7 +76,10 @@ export class World {
       clockDrift: 0,
       isolation: this.isolation,
       clock: this.#workerClock(),
-      transport: simulatedTransport(this.network, this.clock),
+      transport: simulatedTransport(
+        (host) => (host === 'other' ? this.#otherNetwork : this.network),
+        this.clock,
+      ),
       random: { next: () => 0, id: () => `id-${++this.#ids}` },
       observer: this.#observer(),
       ...this.#options,
@@ -150,7 +159,7 @@ export class World {
     await this.rest()
   }
 
-  /** Breaks all connections. The worker notices, and reconnects after 50 ms. */
+  /** Breaks all connections of `coordinator`. The worker notices, and reconnects after 50 ms. */
   async cut(): Promise<void> {
     this.network.breakAll()
     await this.rest()

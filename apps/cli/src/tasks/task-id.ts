@@ -13,6 +13,7 @@ export function namedTask(): Kind<NamedTask> {
     accepted: 'a task id (17), or a task in a log (/var/lib/tenure#17)',
     json: ['string', 'number'],
     parse: parseTask,
+    describe: describeWrongId,
     format: ({ taskId, log }) => (log === undefined ? String(taskId) : `${log}#${taskId}`),
   }
 }
@@ -34,7 +35,17 @@ export function logOf({ log }: NamedTask, flag: string | undefined): string | un
   return log ?? flag
 }
 
-const taskId = whole(1, Number.MAX_SAFE_INTEGER)
+/** A task id by itself. */
+export function plainTaskId(): Kind<number> {
+  return { ...whole(1, Number.MAX_SAFE_INTEGER), describe: describeWrongId }
+}
+
+/** `k.lsn` is reserved for the tasks of shard k. */
+function describeWrongId(given: string): string {
+  return /^"(?:.+#)?\d+\.\d+"$/s.test(given) ? `${given}, but shards are not supported yet` : given
+}
+
+const taskId = plainTaskId()
 
 export const taskIdSettings = {
   Arguments: { taskId: argument(taskId, { help: 'Task id.' }) },

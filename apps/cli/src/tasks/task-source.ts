@@ -16,8 +16,13 @@ import { type NamedPosition, resolvePosition } from '../log/position.js'
 export interface TaskSource {
   get(taskId: number): Promise<Task>
   /** In the order of their ids. */
-  list(options: ListOptions): AsyncIterable<TaskSummary>
+  list(options: TaskFilter): AsyncIterable<TaskSummary>
   stats(): Promise<TaskStats>
+}
+
+/** Which tasks to list. */
+export interface TaskFilter extends Pick<ListOptions, 'state' | 'queue' | 'limit'> {
+  readonly fromTaskId?: number | undefined
 }
 
 /** Counts. Those of workers and connections are absent if the source is a log. */
@@ -69,7 +74,7 @@ export class LogTasks implements TaskSource {
     throw new TaskNotInLog(`task ${taskId} is not in the log as of LSN ${this.asOf.lsn}`)
   }
 
-  async *list({ state, queue, fromTaskId, limit }: ListOptions): AsyncGenerator<TaskSummary> {
+  async *list({ state, queue, fromTaskId, limit }: TaskFilter): AsyncGenerator<TaskSummary> {
     let left = limit ?? Number.POSITIVE_INFINITY
     for (const task of listTasks(this.#state, fromTaskId)) {
       if (left === 0) return

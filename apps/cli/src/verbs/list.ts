@@ -11,6 +11,7 @@ import {
 import type { TaskSummary } from '@tenure/client'
 import { flag } from '../command-line.js'
 import { stateCell } from '../tasks/states.js'
+import { plainTaskId } from '../tasks/task-id.js'
 import { sourceSettings, withSource } from '../tasks/with-source.js'
 import { type Display, displayOf } from '../terminal/display.js'
 import { showSecond } from '../terminal/format.js'
@@ -42,7 +43,7 @@ export const list = defineVerb({
     Filters: {
       state: flag(choice(...states), { help: 'Only tasks in this state.' }),
       queue: flag(text('queue'), { help: 'Only tasks of this queue.' }),
-      from: flag(whole(1, most), { fallback: 1, help: 'First task id to list.' }),
+      from: flag(plainTaskId(), { fallback: 1, help: 'First task id to list.' }),
       limit: flag(whole(1, most), {
         help: `Maximum number of tasks to list; ${usualLimit} unless --all is set.`,
       }),

@@ -9,6 +9,11 @@ export const connectionSettings = {
       fallback: ['127.0.0.1:7411'],
       help: 'Addresses of the coordinator, tried one after the other; the port defaults to 7411.',
     }),
+    endpoints: setting(listOf(endpoint()), {
+      flag: 'endpoint',
+      takesSeveral: true,
+      help: 'Address of one of several coordinators, of which one is active; repeat the flag for each. Exclusive with --coordinator.',
+    }),
     token: setting(secret(), {
       help: 'Token to authenticate with; --token-file reads it from a file.',
     }),
@@ -33,7 +38,7 @@ export const connectionSettings = {
       help: 'Passphrase of the private key.',
     }),
     tlsServername: setting(text('name'), {
-      help: "Name to expect in the coordinator's certificate instead of the host in --coordinator.",
+      help: "Name to expect in the coordinator's certificate instead of the host in its address.",
     }),
   },
 } as const
@@ -46,7 +51,7 @@ function endpoint(): Kind<string> {
     parse: (given) => (isEndpoint(given) ? given : undefined),
     format: (value) => value,
     // A URL may hold a password or a key.
-    redact: (given) => (/[@?]/.test(given) ? 'a URL with credentials or a query' : given),
+    describe: (given) => (/[@?]/.test(given) ? 'a URL with credentials or a query' : given),
   }
 }
 

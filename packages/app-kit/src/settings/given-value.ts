@@ -39,8 +39,8 @@ export function invalidValue(
   given: unknown,
   origin: string,
 ): ConfigError {
-  const { accepted, redact = (text) => text } = kind
-  const shown = isSecretFile && given !== '' ? 'not a file name' : redact(JSON.stringify(given))
+  const { accepted, describe = (text) => text } = kind
+  const shown = isSecretFile && given !== '' ? 'not a file name' : describe(JSON.stringify(given))
   const short = shown.length > 200 ? `${shown.slice(0, 200)}…` : shown
   return new ConfigError(`${origin} is ${short}; it must be ${accepted}`)
 }

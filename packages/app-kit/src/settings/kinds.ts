@@ -27,8 +27,8 @@ export interface Kind<T> {
   /** `undefined` if the text is invalid. */
   parse(text: string): T | undefined
   format(value: T): string
-  /** Describes an invalid text that may hold a secret. */
-  readonly redact?: ((text: string) => string) | undefined
+  /** Describes an invalid text, in JSON, where it may hold a secret or needs an explanation. */
+  readonly describe?: ((text: string) => string) | undefined
 }
 
 export function text(placeholder: string): Kind<string> {
@@ -148,7 +148,7 @@ export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
       return values.includes(undefined) ? undefined : (values as T[])
     },
     format: (values) => values.map((value) => kind.format(value)).join(','),
-    redact: kind.redact,
+    describe: kind.describe,
   }
 }
 

@@ -4,12 +4,13 @@ import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
 import { demand } from './demand.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
+import { type TaskId, toTaskId } from './task-id.js'
 
 export interface ListOptions extends CallOptions {
   readonly state?: TaskState | undefined
   readonly queue?: string | undefined
   /** The lowest task id to list. Default 1. */
-  readonly fromTaskId?: number | undefined
+  readonly fromTaskId?: TaskId | undefined
   /** Maximum number of tasks. Default: all. */
   readonly limit?: number | undefined
   /** Number of tasks per request, up to 1000. Default 100. */
@@ -34,7 +35,7 @@ export async function* listTasks(
   const call = { signal: options.signal, timeoutMs: options.timeoutMs, retry: true }
   const most = Number.MAX_SAFE_INTEGER
   let left = limit === undefined ? most : check.whole('limit', limit, 0, most)
-  let from: number | undefined = check.whole('fromTaskId', fromTaskId, 1, most)
+  let from: number | undefined = toTaskId('fromTaskId', fromTaskId)
   const page = check.whole('pageSize', pageSize, 1, listMax)
   while (from !== undefined && left > 0) {
     const request: NewRequest = {

@@ -82,7 +82,7 @@ export async function* submitMany(
 /** Whether every further submission would fail with the same error. */
 function failsAll(error: TenureError): boolean {
   if (error instanceof RejectedError) return finalReasons.includes(error.reason)
-  return error.code === 'CLIENT_CLOSED'
+  return error.code === 'CLIENT_CLOSED' || error.code === 'CLIENT_OTHER_LOG'
 }
 
 function resolveWindow(link: Link, given: number | undefined): number {

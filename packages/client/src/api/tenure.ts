@@ -27,6 +27,7 @@ import {
   submit,
   submitMany,
 } from './submit.js'
+import { type TaskId, toTaskId } from './task-id.js'
 import { type WaitOptions, waitFor } from './wait-for.js'
 
 /** Connects a client. The README explains how a lost connection affects calls. */
@@ -62,14 +63,14 @@ export class Tenure {
   }
 
   /** Returns the task with its attempts and its result. */
-  async get(taskId: number, options: CallOptions = {}): Promise<Task> {
-    const request = { kind: 'get', taskId: checkTaskId(taskId) } as const
+  async get(taskId: TaskId, options: CallOptions = {}): Promise<Task> {
+    const request = { kind: 'get', taskId: toTaskId('taskId', taskId) } as const
     return readTask((await this.#query(request, 'task', options)).task)
   }
 
   /** Explains why the task is not running, or which worker runs it. */
-  async why(taskId: number, options: CallOptions = {}): Promise<Why> {
-    const request = { kind: 'why', taskId: checkTaskId(taskId) } as const
+  async why(taskId: TaskId, options: CallOptions = {}): Promise<Why> {
+    const request = { kind: 'why', taskId: toTaskId('taskId', taskId) } as const
     return readWhy((await this.#query(request, 'why', options)).why)
   }
 
@@ -77,8 +78,8 @@ export class Tenure {
    * Reads the task's records from the coordinator's log, page by page. Records of a forgotten task are found
    * while they are in the log. An unknown task has no records.
    */
-  async history(taskId: number, options: HistoryOptions = {}): Promise<TaskHistory> {
-    return readHistory(this.#link, checkTaskId(taskId), options)
+  async history(taskId: TaskId, options: HistoryOptions = {}): Promise<TaskHistory> {
+    return readHistory(this.#link, toTaskId('taskId', taskId), options)
   }
 
   /** Lists tasks by id, and requests further pages while the caller iterates. */
@@ -87,9 +88,9 @@ export class Tenure {
   }
 
   /** Ends a task as DEAD. `known` tells whether it was already DEAD. Requires the role `admin`. */
-  async kill(taskId: number, reason = '', options: CallOptions = {}): Promise<{ known: boolean }> {
+  async kill(taskId: TaskId, reason = '', options: CallOptions = {}): Promise<{ known: boolean }> {
     const why = check.text('reason', reason, 0, messageLimits.reasonBytesMax)
-    const request = { kind: 'kill', taskId: checkTaskId(taskId), reason: why } as const
+    const request = { kind: 'kill', taskId: toTaskId('taskId', taskId), reason: why } as const
     const { known } = await this.#query(request, 'killed', options)
     return { known }
   }
@@ -127,8 +128,8 @@ export class Tenure {
    * Resolves to the task when it is COMPLETED, FAILED or DEAD. Polls with growing intervals, and continues
    * while the coordinator is unreachable. Waits without limit unless `timeoutMs` is set.
    */
-  async waitFor(taskId: number, options: WaitOptions = {}): Promise<Task> {
-    return waitFor(this.#link, checkTaskId(taskId), options)
+  async waitFor(taskId: TaskId, options: WaitOptions = {}): Promise<Task> {
+    return waitFor(this.#link, toTaskId('taskId', taskId), options)
   }
 
   /** Rejects all pending calls with `CLIENT_CLOSED`. Resolves when the socket is closed. */
@@ -155,7 +156,3 @@ export class Tenure {
 
 /** Maximum duration of a checkpoint of millions of tasks on a slow disk. */
 const checkpointMsMax = 600_000
-
-function checkTaskId(taskId: unknown): number {
-  return check.whole('taskId', taskId, 1, Number.MAX_SAFE_INTEGER)
-}

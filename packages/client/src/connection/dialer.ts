@@ -3,6 +3,7 @@ import type { Random, Timer } from '@tenure/seams'
 import { finalReasons, RejectedError, TenureError } from '../errors.js'
 import { Connection, type ConnectionSettings } from './connection.js'
 import { type Endpoint, formatEndpoint } from './endpoint.js'
+import { EndpointOrder } from './endpoint-order.js'
 import type { FailedAttempt } from './link-observer.js'
 import type { Target, TlsOptions } from './transport.js'
 
@@ -21,7 +22,7 @@ export interface DialerListener {
   /** An established connection was lost; the dialer will reconnect. */
   disconnected(error: TenureError): void
   attemptFailed(failure: FailedAttempt): void
-  /** Connecting failed permanently; the dialer stops until `start`. */
+  /** Connecting failed permanently; the dialer stops until `start`, or for good after `CLIENT_OTHER_LOG`. */
   refused(error: TenureError): void
 }
 
@@ -30,10 +31,12 @@ export interface DialerListener {
  *
  *     idle ──start──▶ dialing ──welcome──▶ open ──loss──▶ waiting ──▶ dialing
  *      ▲                │ └─each endpoint failed─▶ waiting ──▶ dialing
- *      └──refused───────┘
+ *      └──refused───────┤
+ *                       └──another log──▶ stopped
  *
- * Endpoints are tried in turn without a delay; the dialer backs off after each round. The backoff is
- * only reset by the first answer, so a coordinator that crashes right after its welcome is not flooded.
+ * Endpoints are tried in turn without a delay; the dialer backs off after each round. The backoff and the
+ * redirects are only reset by the first answer, so a coordinator that crashes or steps down right after its
+ * welcome is not flooded.
  */
 export class Dialer {
   readonly #settings: DialerSettings
@@ -41,14 +44,18 @@ export class Dialer {
   #mode: 'idle' | 'dialing' | 'open' | 'waiting' | 'stopped' = 'idle'
   #connection: Connection | undefined
   #timer: Timer | undefined
-  #at = 0
-  #failedInRow = 0
+  readonly #order: EndpointOrder
   #round = 0
+  /** Whether the open connection has brought an answer. */
+  #isProven = false
+  /** The log of the first coordinator. */
+  #log: string | undefined
   #lastError: TenureError | undefined
 
   constructor(settings: DialerSettings, listener: DialerListener) {
     this.#settings = settings
     this.#listener = listener
+    this.#order = new EndpointOrder(settings.endpoints)
   }
 
   /** The connection, if it is open. */
@@ -73,10 +80,9 @@ export class Dialer {
   }
 
   #dial(): void {
-    const { endpoints, tls } = this.#settings
-    const endpoint = endpoints[this.#at % endpoints.length]!
+    const endpoint = this.#order.current
     this.#mode = 'dialing'
-    const target = { ...endpoint, tls }
+    const target = { ...endpoint, tls: this.#settings.tls }
     try {
       this.#connection = this.#connect(target, formatEndpoint(endpoint))
     } catch (cause) {
@@ -87,12 +93,13 @@ export class Dialer {
   #connect(target: Target, endpoint: string): Connection {
     return new Connection(target, this.#settings, {
       welcomed: (welcome) => {
+        if (!this.#admit(welcome, endpoint)) return
         this.#mode = 'open'
-        this.#failedInRow = 0
+        this.#isProven = false
         this.#listener.connected(welcome, endpoint)
       },
       answered: (answer) => {
-        this.#round = 0
+        if (!this.#isProven) this.#prove()
         this.#listener.answered(answer)
       },
       writable: () => this.#listener.writable(),
@@ -101,29 +108,49 @@ export class Dialer {
     })
   }
 
+  /** Another log holds other tasks under the same ids, so its coordinator must get no request. */
+  #admit({ log }: Welcome, endpoint: string): boolean {
+    this.#log ??= log
+    if (log === this.#log) return true
+    const message = `${endpoint} serves the log ${log}, but this client was connected to the log ${this.#log}; use endpoints of one log only, or a new client`
+    this.#connection?.end(new TenureError('CLIENT_OTHER_LOG', message))
+    return false
+  }
+
+  #prove(): void {
+    this.#isProven = true
+    this.#round = 0
+    this.#order.startRound()
+  }
+
   #onEnded(error: TenureError, endpoint: string): void {
     this.#lastError = error
     if (this.#mode === 'open') {
-      // A connection without any answer counts as a failed attempt.
-      if (this.#round > 0) this.#at++
-      this.#dialLater(this.#nextPause())
-      this.#listener.disconnected(error)
+      this.#onLost(error)
     } else if (this.#mode === 'dialing') {
       this.#onAttemptFailed(error, endpoint)
     }
   }
 
+  #onLost(error: TenureError): void {
+    if (this.#order.follow(activeIn(error))) this.#dialLater(0)
+    else {
+      // A connection without any answer counts as a failed attempt.
+      if (this.#round > 0) this.#order.skip()
+      this.#order.startRound()
+      this.#dialLater(this.#nextPause())
+    }
+    this.#listener.disconnected(error)
+  }
+
   #onAttemptFailed(error: TenureError, endpoint: string): void {
     if (isFinal(error)) {
-      this.#mode = 'idle'
+      this.#mode = error.code === 'CLIENT_OTHER_LOG' ? 'stopped' : 'idle'
       this.#listener.attemptFailed({ endpoint, error })
       this.#listener.refused(error)
       return
     }
-    this.#at++
-    this.#failedInRow++
-    const isRoundOver = this.#failedInRow % this.#settings.endpoints.length === 0
-    const retryInMs = isRoundOver ? this.#nextPause() : 0
+    const retryInMs = this.#order.next(activeIn(error)) ? 0 : this.#nextPause()
     this.#dialLater(retryInMs)
     this.#listener.attemptFailed({ endpoint, error, retryInMs })
   }
@@ -142,7 +169,12 @@ export class Dialer {
 
 function isFinal(error: TenureError): boolean {
   if (error instanceof RejectedError) return finalReasons.includes(error.reason)
-  return error.code === 'CLIENT_BAD_ARGUMENT'
+  return error.code === 'CLIENT_BAD_ARGUMENT' || error.code === 'CLIENT_OTHER_LOG'
+}
+
+/** The address of the active coordinator, if a standby named it. */
+function activeIn(error: TenureError): string | undefined {
+  return error instanceof RejectedError && error.reason === 'NOT_ACTIVE' ? error.active : undefined
 }
 
 /** The transport failed before connecting, for example because of an invalid key or certificate. */

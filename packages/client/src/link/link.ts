@@ -37,6 +37,8 @@ export class Link {
   readonly #pauses: Waiters<void>
   #welcome: Welcome | undefined
   #isClosed = false
+  /** Set when the coordinator has another log, which ends the link for good. */
+  #otherLog: TenureError | undefined
 
   constructor(settings: LinkSettings) {
     this.#settings = settings
@@ -163,6 +165,7 @@ export class Link {
 
   #assertUsable(options: CallOptions): void {
     if (this.#isClosed) throw closed()
+    if (this.#otherLog !== undefined) throw this.#otherLog
     checkLimit(options)
     if (options.signal?.aborted) throw aborted(options.signal)
   }
@@ -206,6 +209,7 @@ export class Link {
   }
 
   #onRefused(error: TenureError): void {
+    if (error.code === 'CLIENT_OTHER_LOG') this.#otherLog = error
     for (const request of this.#table.clearQueue()) {
       request.settle(request.wasSent ? lost(error, request) : error)
     }

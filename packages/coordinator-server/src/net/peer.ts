@@ -33,7 +33,7 @@ export interface PeerContext {
   readonly onViolation: (address: string, reason: Reason, message: string) => void
 }
 
-/** What a peer has after its welcome. */
+/** The session of a peer after its welcome. */
 interface Membership {
   readonly coordinator: Coordinator
   readonly role: Role

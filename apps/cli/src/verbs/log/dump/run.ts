@@ -3,6 +3,7 @@ import { type RecordType, transitions } from '@tenure/state-machine'
 import { flag } from '../../../command-line.js'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
 import { logPosition } from '../../../log/position.js'
+import { plainTaskId } from '../../../tasks/task-id.js'
 import type { FilterOptions } from './filter.js'
 import { dumpRecords } from './records.js'
 
@@ -36,7 +37,7 @@ export const dump = defineVerb({
       }),
     },
     Filters: {
-      task: flag(whole(1, most), {
+      task: flag(plainTaskId(), {
         help: 'Only records of this task, with the extensions of its leases.',
       }),
       worker: flag(text('name'), { help: 'Only records under leases of this worker.' }),
