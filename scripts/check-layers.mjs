@@ -83,6 +83,7 @@ const rooms = {
       'checkpoints',
       'queries',
       'core',
+      'replica',
       'net',
       'observe',
       'options',

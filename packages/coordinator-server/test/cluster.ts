@@ -15,7 +15,7 @@ import { CopyClock } from '../src/replica/copy-clock.js'
 import { Replica } from '../src/replica/replica.js'
 import { ReplicaTime } from '../src/replica/replica-time.js'
 
-export const identity = { logId: '00112233445566778899aabbccddeeff', era: 1 }
+const identity = { logId: '00112233445566778899aabbccddeeff', era: 1 }
 export const ttlMs = 2000
 
 export interface ClusterOptions {
@@ -146,7 +146,7 @@ export class Node {
     }
   }
 
-  /** SIGKILL. What was not synced stays in the machine's memory. */
+  /** SIGKILL. Unsynced data stays in the machine's memory. */
   kill(): void {
     this.#life++
     this.#process.kill()

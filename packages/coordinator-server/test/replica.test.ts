@@ -76,7 +76,7 @@ t.test('after the leader is killed, the standby leads within the time to live', 
   await cluster.stop()
 })
 
-t.test('a leader that resigns is followed at once', async (t) => {
+t.test('the standby leads immediately after a resignation', async (t) => {
   const { cluster, leader } = await running()
   const standby = standbyOf(cluster)
   await leader.replica?.resign()
@@ -87,7 +87,7 @@ t.test('a leader that resigns is followed at once', async (t) => {
   await cluster.stop()
 })
 
-t.test('a leader that was paused is fenced, and tells nobody anything', async (t) => {
+t.test('a leader that was paused is fenced, and acknowledges nothing', async (t) => {
   const lost = new Set<string>()
   const { cluster, leader } = await running({
     fateOf: ({ user }) => (lost.has(user) ? 'lose' : 'pass'),
@@ -110,7 +110,7 @@ t.test('a leader that was paused is fenced, and tells nobody anything', async (t
   await cluster.stop()
 })
 
-t.test('a silent engine deposes nobody', async (t) => {
+t.test('a silent engine deposes no leader', async (t) => {
   const { cluster, leader } = await running()
   cluster.engine.isLeaderless = true
   await cluster.clock.advance(ttlMs * 3)

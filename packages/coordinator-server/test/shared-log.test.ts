@@ -89,7 +89,7 @@ t.test('a task lives on over a planned hand-over, with its lease', async (t) => 
   await last.close()
 })
 
-t.test('a coordinator that loses the engine is succeeded, and tells nobody anything', async (t) => {
+t.test('a coordinator that loses the engine is succeeded, and answers nothing', async (t) => {
   const lost = new Set<string>()
   const clock = new SimulatedClock()
   const engine = new MemoryEngine({

@@ -182,5 +182,3 @@ function damaged(seq: number, why: string): SharedLogError {
     'Stop all coordinators, and begin the shared log anew from the copy that reaches furthest',
   )
 }
-
-export { damaged as damagedEntry, foreign as foreignEntry }

@@ -11,7 +11,7 @@ import type {
 export interface MemoryEngineOptions {
   readonly clock?: Clock | undefined
   readonly bytesMax?: number | undefined
-  /** Decides about each message between a user and the engine. By default all pass at once. */
+  /** Decides about each message between a user and the engine. By default all pass immediately. */
   readonly fateOf?: ((passage: Passage) => Fate | Promise<Fate>) | undefined
 }
 
@@ -166,7 +166,7 @@ class MemorySharedLog implements SharedLog {
       const found = await this.#askAgain('read', () => this.#engine.at(after + 1), ended)
       if (ended.aborted) throw closedError()
       if (found !== undefined) return isMine(found) ? 'stored' : 'overtaken'
-      // Its place was removed, so it was stored, by somebody.
+      // Its place was removed, so another entry was stored there.
       if (answer === 'overtaken') return 'overtaken'
       await this.#pause()
     }

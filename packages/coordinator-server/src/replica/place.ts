@@ -52,7 +52,7 @@ export async function findPlace(
   return { seq: low, entry: found }
 }
 
-export async function readEntry(shared: SharedLog, seq: number): Promise<DecodedEntry> {
+async function readEntry(shared: SharedLog, seq: number): Promise<DecodedEntry> {
   const abort = new AbortController()
   let found: StoredEntry | undefined
   for await (const entry of shared.follow(seq - 1, abort.signal)) {

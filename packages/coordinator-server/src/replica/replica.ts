@@ -72,7 +72,7 @@ const uncopiedMax = 64
 
 /**
  * Of the space of the shared log, the least urgent records leave this share free, and all others less.
- * What ends work, and every note about leadership, can then be written also to a full log.
+ * Reports, and notes about leadership, can then be written to a log that is full for submissions.
  */
 const shareKeptBack = { low: 1 / 4, normal: 1 / 8, high: 1 / 16 } as const
 
