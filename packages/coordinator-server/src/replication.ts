@@ -3,6 +3,7 @@ import type { LogOptions } from '@tenure/wal'
 import type { Lifetime } from './lifetime.js'
 import type { Settings } from './options/options.js'
 import { CopyClock } from './replica/copy-clock.js'
+import { EngineCheckpoints, seedIfNew } from './replica/engine-checkpoints.js'
 import { defaultTtlMs } from './replica/options.js'
 import { Replica } from './replica/replica.js'
 import { ReplicaTime } from './replica/replica-time.js'
@@ -12,12 +13,16 @@ import type { DecisionSource, Running } from './service.js'
 export interface Replication {
   /** The directory is a copy of the shared log, and its clock that of the newest entry. */
   readonly logOptions: LogOptions
+  /** Begins a new node's directory, if the beginning of the shared log was removed. */
+  seed(): Promise<void>
   /** Follows the shared log, and calls `serve` when this coordinator leads. */
   begin(
     lifetime: Lifetime,
     running: Running,
     serve: (source: DecisionSource) => Promise<void>,
   ): void
+  /** Keeps checkpoints in the engine, and truncates the shared log. Call it regularly. */
+  tick(): void
 }
 
 export function prepareReplication(settings: Settings): Replication | undefined {
@@ -26,8 +31,12 @@ export function prepareReplication(settings: Settings): Replication | undefined 
   const { logId, era, address, ttlMs = defaultTtlMs, otherCopies = async () => [] } = sharedLog
   const copyClock = new CopyClock(clock)
   const identity = { logId, era }
+  const { disk } = settings.log
+  let checkpoints: EngineCheckpoints | undefined
   return {
     logOptions: { copyOf: identity, clock: copyClock },
+    seed: () => seedIfNew(settings.dataDir, sharedLog.log, identity, disk),
+    tick: () => void checkpoints?.tick(),
     begin(lifetime, { log: copy, state, peers, readiness }, serve) {
       const abort = new AbortController()
       const time = new ReplicaTime(clock)
@@ -58,6 +67,16 @@ export function prepareReplication(settings: Settings): Replication | undefined 
           full: (isFull) => observer.full?.(isFull),
         },
         onFailure: (error) => lifetime.fail(error),
+      })
+      checkpoints = new EngineCheckpoints({
+        shared: sharedLog.log,
+        replica,
+        copy,
+        dataDir: settings.dataDir,
+        disk,
+        nowMs: () => clock.monotonicMs(),
+        onFailure: (error) => lifetime.fail(error),
+        onTrouble: (error) => observer.engineTrouble?.(error),
       })
       const stop = () => abort.abort()
       lifetime.onFailure(stop)

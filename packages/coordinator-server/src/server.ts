@@ -105,6 +105,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     { failed: (error) => lifetime.fail(error) },
   ])
   const replication = prepareReplication(settings)
+  await replication?.seed()
   const log = await watch.measure('openMs', () =>
     openLog(dataDir, { ...settings.log, ...replication?.logOptions, observer: observers.all }),
   )
@@ -159,6 +160,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     peers.checkTime()
     running.coordinator?.tidy()
     tick()
+    replication?.tick()
     void disk.refresh(log)
   })
   lifetime.defer(() => maintenance.cancel())

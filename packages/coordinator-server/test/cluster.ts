@@ -15,7 +15,7 @@ import { CopyClock } from '../src/replica/copy-clock.js'
 import { Replica } from '../src/replica/replica.js'
 import { ReplicaTime } from '../src/replica/replica-time.js'
 
-const identity = { logId: '00112233445566778899aabbccddeeff', era: 1 }
+export const identity = { logId: '00112233445566778899aabbccddeeff', era: 1 }
 export const ttlMs = 2000
 
 export interface ClusterOptions {
@@ -40,6 +40,12 @@ export class Cluster {
     this.random = new Random(seed)
     this.engine = new MemoryEngine({ clock: this.clock, bytesMax, fateOf })
     this.nodes = Array.from({ length: nodes }, (_, index) => new Node(this, `node-${index}`))
+  }
+
+  addNode(): Node {
+    const node = new Node(this, `node-${this.nodes.length}`)
+    this.nodes.push(node)
+    return node
   }
 
   newWriter(): string {

@@ -1,7 +1,7 @@
 import type { Answer, Reason } from '@tenure/protocol'
 
 /**
- * `semantics` §13: which answers without a record wait for a confirmation where another coordinator can
+ * `semantics` §14: which answers without a record wait for a confirmation where another coordinator can
  * take over the log. The state may have changed since then. A refusal that says nothing about it,
  * and after which the same request can be sent again, need not wait.
  */

@@ -30,25 +30,43 @@ export async function findPlace(
     if (lastLsn === 0) return { seq: 0, entry: undefined }
     throw lost(lastLsn, 'it is empty')
   }
-  // The greatest place whose entry ends at `lastLsn` or before.
+  const { seq, entry: found } = await placeThrough(shared, { first, last }, lastLsn)
+  if (found === undefined) {
+    const oldest = await readEntry(shared, first)
+    if (oldest.firstLsn > lastLsn + 1) throw truncated(lastLsn, oldest.firstLsn)
+    return { seq, entry: undefined }
+  }
+  await compare(found, seq, copy)
+  if (seq === last && endOf(found) < lastLsn) throw lost(lastLsn, `it ends at LSN ${endOf(found)}`)
+  return { seq, entry: found }
+}
+
+/** The last entry all of whose records have an LSN of at most this. */
+export async function lastEntryThrough(
+  shared: SharedLog,
+  range: LogRange,
+  lsn: number,
+): Promise<number> {
+  return (await placeThrough(shared, range, lsn)).seq
+}
+
+/** LSNs rise from entry to entry. */
+async function placeThrough(
+  shared: SharedLog,
+  { first, last }: Pick<LogRange, 'first' | 'last'>,
+  lsn: number,
+): Promise<Place> {
   let low = first - 1
   let high = last
   let found: DecodedEntry | undefined
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
     const entry = await readEntry(shared, middle)
-    if (endOf(entry) <= lastLsn) {
+    if (endOf(entry) <= lsn) {
       low = middle
       found = entry
     } else high = middle - 1
   }
-  if (found === undefined) {
-    const oldest = await readEntry(shared, first)
-    if (oldest.firstLsn > lastLsn + 1) throw truncated(lastLsn, oldest.firstLsn)
-    return { seq: low, entry: undefined }
-  }
-  await compare(found, low, copy)
-  if (low === last && endOf(found) < lastLsn) throw lost(lastLsn, `it ends at LSN ${endOf(found)}`)
   return { seq: low, entry: found }
 }
 

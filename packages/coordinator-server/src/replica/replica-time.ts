@@ -5,7 +5,7 @@ import type { DecisionClock } from '../decide/decision-time.js'
 const catchUpRate = 0.05
 
 /**
- * `semantics` §13: the decision time of a leader goes on from the newest entry's clock, by this
+ * `semantics` §14: the decision time of a leader goes on from the newest entry's clock, by this
  * machine's monotonic clock. So a take-over moves no lease, whatever the wall clocks show.
  */
 export class ReplicaTime implements DecisionClock {

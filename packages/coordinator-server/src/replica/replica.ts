@@ -59,6 +59,8 @@ export interface ReplicaObserver {
   leads?(epoch: number): void
   /** The engine has not acknowledged an entry for `ttlMs`, or does so again. */
   stalled?(isStalled: boolean): void
+  /** A checkpoint could not be put into the engine, or read from it. It is tried again. */
+  engineTrouble?(error: unknown): void
   /** The shared log has no space for an entry, or has space again. */
   full?(isFull: boolean): void
 }
