@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { RejectedError, TenureError } from '@tenure/client'
-import t from 'tap'
+import { ServerConnection } from '@tenure/protocol'
+import t, { type Test } from 'tap'
 import { exitCodeOf, explain } from '../src/coordinator/errors.js'
 import { program } from '../src/program.js'
 import { type } from './terminal.js'
@@ -239,6 +241,33 @@ t.test('a rejection by the coordinator is one line with the remedy, and exit cod
   t.match(
     none.stderr,
     /^tenure: no connection within 50 ms.* Is a coordinator running there, and ready \(see \/readyz\)\? .*\n$/,
+  )
+})
+
+/** Rejects every connection as a standby does. Returns its address. */
+async function startStandby(t: Test, active: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    const farewell = ServerConnection.farewell('NOT_ACTIVE', `${active} is active`, active)
+    socket.once('data', () => socket.end(farewell))
+  })
+  t.teardown(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return `127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+t.test('of several coordinators the active one is asked', async (t) => {
+  const { endpoint } = await World.start(t)
+  const standby = await startStandby(t, endpoint)
+  const args = ['submit', 'x', '--endpoint', standby, '--endpoint', endpoint]
+  t.match(await type(args), { code: 0, stdout: 'task 1\n', stderr: '' })
+  const env = { TENURE_ENDPOINTS: `127.0.0.1:1,${standby},${endpoint}` }
+  t.match(await type(['get', '1'], { env }), { code: 0, stdout: /^task +1$/m })
+  const alone = await type(['list', '--endpoint', standby, '--connect-timeout', '50ms'])
+  t.match(alone, { code: 1, stdout: '' })
+  t.match(
+    alone.stderr,
+    `${endpoint} is active. Name each coordinator with --endpoint host:port, or`,
   )
 })
 

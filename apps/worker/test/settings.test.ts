@@ -93,6 +93,7 @@ t.test('each setting sets its runtime option', async (t) => {
     ['--give-up-after', '1h', { giveUpAfterMs: 3600_000 }],
     ['--keep-going', 'true', { keepGoing: true }],
     ['--coordinator', 'a,b:1', { endpoints: ['a', 'b:1'] }],
+    ['--endpoint', 'a,b:1', { endpoints: ['a', 'b:1'] }],
     ['--tls', 'true', { tls: true }],
   ]
   for (const [flag, text, options] of given) {

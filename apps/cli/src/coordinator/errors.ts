@@ -35,7 +35,10 @@ export function exitCodeOf({ code }: TenureError): number {
 }
 
 function hintFor(error: TenureError, role: Role): string | undefined {
-  const { code, outcomeUnknown, requestId } = error
+  const { cause, code, outcomeUnknown, requestId } = error
+  if (code === 'CLIENT_UNREACHABLE' && isNotActive(cause)) {
+    return `Name each coordinator with ${flagOf('endpoint')} host:port, or all in ${variableOf('endpoints')}.`
+  }
   if (code === 'CLIENT_UNREACHABLE') {
     const where = `If it runs elsewhere, set ${flagOf('coordinator')} host:port.`
     return `Is a coordinator running there, and ready (see /readyz)? ${where}`
@@ -47,6 +50,10 @@ function hintFor(error: TenureError, role: Role): string | undefined {
   if (!(error instanceof RejectedError)) return undefined
   if (error.retryAfterMs !== undefined) return `Try again in ${error.retryAfterMs} ms.`
   return hints[error.reason]?.(role)
+}
+
+function isNotActive(cause: unknown): boolean {
+  return cause instanceof RejectedError && cause.reason === 'NOT_ACTIVE'
 }
 
 const tokenIn = `${variableOf('token')} or ${flagOf('tokenFile')}`

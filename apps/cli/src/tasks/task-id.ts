@@ -40,9 +40,14 @@ export function plainTaskId(): Kind<number> {
   return { ...whole(1, Number.MAX_SAFE_INTEGER), describe: describeWrongId }
 }
 
-/** `k.lsn` is reserved for the tasks of shard k. */
 function describeWrongId(given: string): string {
-  return /^"(?:.+#)?\d+\.\d+"$/s.test(given) ? `${given}, but shards are not supported yet` : given
+  const isOfShard = isIdOfShard(given.slice(1, -1))
+  return isOfShard ? `${given}, but shards are not supported yet` : given
+}
+
+/** `k.lsn`, by itself or in a log, is reserved for the tasks of shard k. */
+export function isIdOfShard(given: string): boolean {
+  return /^(?:.+#)?\d+\.\d+$/s.test(given)
 }
 
 const taskId = plainTaskId()

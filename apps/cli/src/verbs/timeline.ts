@@ -20,6 +20,7 @@ import { warnOfUnreadable } from '../log/damage.js'
 import { withHistory } from '../log/directory.js'
 import { countBack, logPosition } from '../log/position.js'
 import { readTaskSkippingDamage } from '../log/skip-damage.js'
+import { isIdOfShard } from '../tasks/task-id.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { drawHtml } from '../timeline/html.js'
 import {
@@ -190,6 +191,11 @@ interface Subject {
 /** `17` is a task of the coordinator, `data#17` a task of a log, everything else a directory. */
 function parseSubject(given: string): Subject {
   if (/^\d+$/.test(given)) return { taskId: Number(given) }
+  if (isIdOfShard(given)) {
+    throw new ConfigError(
+      `<subject> is "${given}", but shards are not supported yet; use a task id (17), or ./${given} for a directory`,
+    )
+  }
   const [, directory, task] = /^(.+)#(\d+)$/s.exec(given) ?? []
   return directory === undefined ? { directory: given } : { directory, taskId: Number(task) }
 }

@@ -48,6 +48,11 @@ t.test('timeline prints an error as one line', async (t) => {
   // --from accepts the same moments as --at of other verbs.
   await refuse([data, '--out', out, '--from', '2026-01-02T12:00:00'], 2, /a time with a zone/)
   await refuse([data, '--out', out, '--to', '0'], 2, /--to .*an LSN/)
+  const ofShard =
+    /^tenure timeline: <subject> is ".*1\.17", but shards are not supported yet; .*\n$/
+  await refuse(['1.17', '--out', out], 2, ofShard)
+  await refuse([`${data}#1.17`, '--out', out], 2, ofShard)
+  await refuse(['./1.17', '--out', out], 2, /^tenure: directory \.\/1\.17 does not exist/)
   await refuse(
     [file('nowhere'), '--out', out],
     2,
