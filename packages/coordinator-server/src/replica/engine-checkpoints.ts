@@ -68,7 +68,7 @@ export class EngineCheckpoints {
     else if (older !== undefined) await this.#truncate(range, newest, older)
   }
 
-  /** The standby puts its newest checkpoint at once; the leader does if no standby did for a minute. */
+  /** The standby puts its newest checkpoint immediately; the leader does if no standby did for a minute. */
   async #isDue(newest: number): Promise<boolean> {
     const { replica, copy, nowMs } = this.#parts
     if (copy.checkpointLsn <= newest) {
