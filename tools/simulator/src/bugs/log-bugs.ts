@@ -63,7 +63,7 @@ export const logBugs: readonly Bug[] = [
         file: `${log}/write/writer.js`,
         old: `                this.fail(error);
                 return;`,
-        new: `                this.#watch(file.sync().then(() => this.#committed(batch, chain, startedMs, false)));
+        new: `                this.#watch(file.sync().then(() => this.#committed(batch, sealed, startedMs, false)));
                 return;`,
       },
     ],
@@ -181,7 +181,7 @@ export const logBugs: readonly Bug[] = [
         new: "'written'",
       },
     ],
-    foundBy: [damaged, refusedStart],
+    foundBy: [damaged, surprisingDamage, refusedStart],
     seedsMax: 400,
   },
   {
