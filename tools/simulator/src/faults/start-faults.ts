@@ -7,6 +7,7 @@ const configured = 'apps/coordinator/test/settings.test.ts'
 const leftOver = 'descriptors are divided, and enough remain for other uses'
 
 const server = editOf('coordinator-server', 'server')
+const service = editOf('coordinator-server', 'service')
 const sockets = editOf('coordinator-server', 'net/early-sockets')
 const openFiles = editOf('coordinator-server', 'options/open-files')
 
@@ -49,13 +50,13 @@ export const startFaults: readonly Fault[] = [
         'lifetime.defer(() => log.close());',
         'lifetime.defer(() => log.close()); await log.markStarted();',
       ),
-      ...server('    await log.markStarted();\n    const recovery', '    const recovery'),
+      ...service('    await log.markStarted();\n    const recovery', '    const recovery'),
     ],
   },
   {
     name: 'a start reports that it is ready before it is counted',
     test: [recovered, 'a restart is counted before readiness is reported, whatever happens next'],
-    edits: server('await log.markStarted();', ''),
+    edits: service('await log.markStarted();', ''),
   },
   {
     name: 'a client that connects before the log is open is disconnected',
