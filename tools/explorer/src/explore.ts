@@ -1,13 +1,17 @@
 import type { Subject } from './machine/subject.js'
 import type { Scope } from './scope.js'
 import { type Finding, Search } from './search.js'
-import { describePart, type Part, type Summary, summarize } from './summary.js'
+import { type DuelScope, exploreDuel } from './shared/explore-duel.js'
+import { describeFinding, describePart, type Part, type Summary, summarize } from './summary.js'
 
 export interface ExploreOptions {
   readonly scopes: readonly Scope[]
+  readonly duels: readonly DuelScope[]
   readonly subject: Subject
   readonly statesMax?: number
   readonly onProgress?: (search: Search) => void
+  /** Called with the states of two coordinators that were found so far. */
+  readonly onDuelProgress?: (states: number) => void
 }
 
 /**
@@ -22,7 +26,13 @@ export async function explore(options: ExploreOptions): Promise<Summary> {
     const finding = await search.run()
     const shortest = finding && (await shorten(options, scope, finding))
     parts.push(describePart(scope.name, search, performance.now() - startedMs))
-    if (shortest !== undefined) return summarize(parts, shortest)
+    if (shortest !== undefined) return summarize(parts, describeFinding(shortest))
+  }
+  const { statesMax, onDuelProgress: onProgress } = options
+  for (const duel of options.duels) {
+    const { violation, ...part } = await exploreDuel(duel, { statesMax, onProgress })
+    parts.push(part)
+    if (violation !== undefined) return summarize(parts, violation)
   }
   return summarize(parts, undefined)
 }

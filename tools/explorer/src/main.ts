@@ -8,8 +8,15 @@ import { describeSummary } from './summary.js'
 const progressMs = 5000
 
 await runTool(usage, async (args) => {
-  const { json, scopes, statesMax } = parseCommandLine(args)
-  const summary = await explore({ scopes, statesMax, subject: shipped, onProgress: progress() })
+  const { json, scopes, duels, statesMax } = parseCommandLine(args)
+  const summary = await explore({
+    scopes,
+    duels,
+    statesMax,
+    subject: shipped,
+    onProgress: progress(),
+    onDuelProgress: duelProgress(),
+  })
   console.log(json ? JSON.stringify(summary) : describeSummary(summary))
   return summary.violations === 0 ? 0 : 1
 })
@@ -23,5 +30,14 @@ function progress(): (search: Search) => void {
     console.error(
       `${states} states, ${durableStates} log states, ${transitions} transitions, at LSN ${lsn}`,
     )
+  }
+}
+
+function duelProgress(): (states: number) => void {
+  let nextMs = performance.now() + progressMs
+  return (states) => {
+    if (performance.now() < nextMs) return
+    nextMs += progressMs
+    console.error(`${states} states of two coordinators`)
   }
 }

@@ -1,8 +1,10 @@
 import { parseOptions, parseWhole } from '@tenure/harness'
 import { fullScopes, quickScopes, type Scope } from './scope.js'
+import { type DuelScope, fullDuels, quickDuels } from './shared/explore-duel.js'
 
 export interface CommandLine {
   readonly scopes: readonly Scope[]
+  readonly duels: readonly DuelScope[]
   readonly statesMax: number
   readonly json: boolean
 }
@@ -21,6 +23,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   })
   return {
     scopes: quick ? quickScopes : fullScopes,
+    duels: quick ? quickDuels : fullDuels,
     statesMax: states === undefined ? Number.POSITIVE_INFINITY : parseWhole('states', states),
     json: json ?? false,
   }

@@ -29,7 +29,7 @@ export interface Part {
   readonly complete: boolean
 }
 
-interface DescribedViolation {
+export interface DescribedViolation {
   readonly rule: string
   readonly found: string
   /** A shortest path. */
@@ -42,21 +42,24 @@ export function describePart(name: string, search: Search, elapsedMs: number): P
   return { name, states, durableStates, transitions, longestPath, seconds, complete: isComplete }
 }
 
-export function summarize(parts: readonly Part[], finding: Finding | undefined): Summary {
+export function summarize(
+  parts: readonly Part[],
+  violation: DescribedViolation | undefined,
+): Summary {
   const sum = (of: (part: Part) => number) => parts.reduce((sum, part) => sum + of(part), 0)
   return {
     states: sum(({ states }) => states),
-    violations: finding === undefined ? 0 : 1,
+    violations: violation === undefined ? 0 : 1,
     transitions: sum(({ transitions }) => transitions),
     longestPath: Math.max(...parts.map(({ longestPath }) => longestPath)),
     seconds: Math.round(sum(({ seconds }) => seconds) * 10) / 10,
     complete: parts.every(({ complete }) => complete),
     parts,
-    violation: finding && describeFinding(finding),
+    violation,
   }
 }
 
-function describeFinding({ rule, found, path }: Finding): DescribedViolation {
+export function describeFinding({ rule, found, path }: Finding): DescribedViolation {
   return { rule, found, path: path.map(describeAction) }
 }
 

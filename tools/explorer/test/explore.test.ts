@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseCommandLine } from '../src/options.js'
 import { fullScopes, quickScopes } from '../src/scope.js'
+import { fullDuels, quickDuels } from '../src/shared/explore-duel.js'
 
 const program = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
@@ -28,9 +29,15 @@ t.test('--states limits the number of states', async (t) => {
 })
 
 t.test('options are read, and invalid ones are rejected', async (t) => {
-  t.same(parseCommandLine([]), { scopes: fullScopes, statesMax: Infinity, json: false })
+  t.same(parseCommandLine([]), {
+    scopes: fullScopes,
+    duels: fullDuels,
+    statesMax: Infinity,
+    json: false,
+  })
   t.same(parseCommandLine(['--', '--quick', '--states', '7', '--json']), {
     scopes: quickScopes,
+    duels: quickDuels,
     statesMax: 7,
     json: true,
   })

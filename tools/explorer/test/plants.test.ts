@@ -15,7 +15,7 @@ const narrow: Scope = {
 }
 
 t.test('the code without a plant has no fault within the same bounds', async (t) => {
-  const { violations, complete } = await explore({ scopes: [narrow], subject: shipped })
+  const { violations, complete } = await explore({ scopes: [narrow], duels: [], subject: shipped })
   t.same({ violations, complete }, { violations: 0, complete: true })
 })
 
@@ -25,7 +25,7 @@ for (const it of plants) {
     const pollsUntilLsn = narrow.recordsMax
     const scope = { ...narrow, requestsInFlight, pollMs, pollsUntilLsn, mayFill }
     const subject = await plant(it, (remove) => t.teardown(remove))
-    const { violation } = await explore({ scopes: [scope], subject })
+    const { violation } = await explore({ scopes: [scope], duels: [], subject })
     t.match(violation?.rule, it.rule)
     t.match(violation?.path[0], 'the coordinator starts with an empty log')
   })
@@ -34,7 +34,7 @@ for (const it of plants) {
 t.test('the path to a fault is the shortest one', async (t) => {
   const resurrection = plants.find(({ name }) => name.startsWith('a heartbeat that resurrects'))!
   const subject = await plant(resurrection, (remove) => t.teardown(remove))
-  const { violation } = await explore({ scopes: [narrow], subject })
+  const { violation } = await explore({ scopes: [narrow], duels: [], subject })
   t.same(violation?.path, [
     'the coordinator starts with an empty log',
     'client submits payload 1 under request_id a',
@@ -51,7 +51,11 @@ t.test('the path to a fault is the shortest one', async (t) => {
 
 for (const [name, recover] of Object.entries(forgetfulStarts)) {
   t.test(`${name} is found`, async (t) => {
-    const { violation } = await explore({ scopes: [narrow], subject: { ...shipped, recover } })
+    const { violation } = await explore({
+      scopes: [narrow],
+      duels: [],
+      subject: { ...shipped, recover },
+    })
     t.equal(violation?.rule, 'a replay gives the same state')
   })
 }

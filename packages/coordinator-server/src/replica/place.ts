@@ -6,7 +6,14 @@ import {
   SharedLogError,
   type StoredEntry,
 } from '@tenure/shared-log'
-import type { Log } from '@tenure/wal'
+import type { RecordRange } from '@tenure/wal'
+
+/** The records of a copy, to compare them with the shared log. */
+export interface ComparedCopy {
+  readonly firstLsn: number
+  readonly nextLsn: number
+  replay(options: { readonly fromLsn: number }): AsyncIterable<RecordRange>
+}
 
 /** Where a copy stands in the shared log: the last entry of which it has all records. */
 export interface Place {
@@ -23,7 +30,7 @@ export interface Place {
 export async function findPlace(
   shared: SharedLog,
   { first, last }: LogRange,
-  copy: Log,
+  copy: ComparedCopy,
 ): Promise<Place> {
   const lastLsn = copy.nextLsn - 1
   if (last === 0) {
@@ -86,7 +93,11 @@ function endOf({ firstLsn, records }: DecodedEntry): number {
 }
 
 /** The copy must contain the entry's records, byte for byte, as far as it still has them. */
-async function compare({ firstLsn, records }: DecodedEntry, seq: number, copy: Log): Promise<void> {
+async function compare(
+  { firstLsn, records }: DecodedEntry,
+  seq: number,
+  copy: ComparedCopy,
+): Promise<void> {
   const from = Math.max(firstLsn, copy.firstLsn)
   if (records.length === 0 || from >= firstLsn + records.length) return
   for await (const run of copy.replay({ fromLsn: from })) {

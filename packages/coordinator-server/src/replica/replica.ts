@@ -10,12 +10,12 @@ import {
   SharedLogError,
 } from '@tenure/shared-log'
 import { apply, decodeRecord, type State } from '@tenure/state-machine'
-import { type Log, type SharedLogIdentity, WalError } from '@tenure/wal'
+import { type SharedLogIdentity, WalError } from '@tenure/wal'
 import type { Claim, CommitLog } from '../core/commit-log.js'
 import { CoordinatorError } from '../errors.js'
 import type { CopyClock } from './copy-clock.js'
 import { OutgoingEntries, type OutgoingEntry } from './outgoing.js'
-import { findPlace, lost } from './place.js'
+import { type ComparedCopy, findPlace, lost } from './place.js'
 import type { ReplicaTime } from './replica-time.js'
 
 /** The end of a copy, as its node tells it to others. */
@@ -26,10 +26,17 @@ export interface CopyEnd {
   readonly chain: number
 }
 
+/** The parts of a copy that a replica uses. */
+export interface ReplicaCopy extends ComparedCopy {
+  append(firstLsn: number, records: readonly Uint8Array[]): Promise<unknown>
+  claim(bytes: number, urgency: 'low' | 'normal' | 'high'): Claim
+  enterEpoch(sharedEpoch: number): void
+}
+
 export interface ReplicaParts {
   readonly shared: SharedLog
   /** This node's directory. */
-  readonly copy: Log
+  readonly copy: ReplicaCopy
   readonly state: State
   readonly clock: Clock
   readonly time: ReplicaTime
