@@ -238,6 +238,24 @@ t.test('time goes on from the newest entry, whatever the wall clocks show', asyn
   }
 })
 
+t.test(
+  'a new shared log begins at the wall clock, and no restart moves its time back',
+  async (t) => {
+    const { cluster } = await running()
+    const clockAt = (seq: number) => decodeEntry(cluster.engine.at(seq)!, seq).clockMs
+    t.ok(Math.abs(clockAt(1) - cluster.clock.now()) < 1000, `${clockAt(1)}`)
+    const { last } = cluster.engine.range
+    for (const node of cluster.nodes) {
+      node.kill()
+      node.skewMs = -3_600_000
+    }
+    for (const node of cluster.nodes) await node.start()
+    await cluster.untilLed()
+    t.ok(clockAt(last + 1) >= clockAt(last), 'although nobody has read another entry')
+    await cluster.stop()
+  },
+)
+
 t.test('a copy starts as nothing else, and follows after any power loss', async (t) => {
   const { cluster } = await running()
   for (let round = 0; round < 20; round++) {

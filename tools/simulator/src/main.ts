@@ -31,9 +31,9 @@ function bugsOf(asked: Exclude<CommandLine['bugs'], 'none'>): readonly Bug[] {
 }
 
 function playAll(options: CommandLine) {
-  const { scenario, seed, seeds, minutes, events } = options
+  const { scenario, seed, seeds, minutes, events, log } = options
   const onLine = events ? (line: string) => process.stderr.write(line) : undefined
   if (scenario !== undefined) return replay(readScenario(scenario).scenario, onLine)
-  if (events && seeds === 1 && minutes === undefined) return replay(drawScenario(seed), onLine)
+  if (events && seeds === 1 && minutes === undefined) return replay(drawScenario(seed, log), onLine)
   return explore(options, process.stderr)
 }

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/harness'
+import type { LogChoice } from './scenario/scenario.js'
 
 export interface CommandLine {
   /** The first seed; the only one without `seeds`. */
@@ -9,13 +10,15 @@ export interface CommandLine {
   readonly scenario: string | undefined
   readonly bugs: 'none' | 'all' | { readonly name: string }
   readonly threads: number
+  /** Which scenarios are drawn. */
+  readonly log: LogChoice
   /** Stops at the first failure, and shrinks nothing. */
   readonly first: boolean
   readonly events: boolean
   readonly json: boolean
 }
 
-export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario file] [--bugs] [--bug name] [--json]
+export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario file] [--shared-log | --own-log] [--bugs] [--bug name] [--json]
 
   --seeds     number of seeds to play, starting with --seed (default 500)
   --seed      first seed (default: taken from the clock); without --seeds the only one
@@ -23,6 +26,8 @@ export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario 
   --scenario  play one scenario from a file
   --bugs      plant every known bug in a copy of the code, and show which seed finds it
   --bug       plant one known bug in a copy of the code
+  --shared-log  only scenarios with several coordinators on a shared log
+  --own-log   only scenarios with one coordinator on a log of its own
   --threads   number of concurrent seeds (default: the number of processors)
   --first     stop at the first failure, and shrink nothing
   --events    write every event of a single seed or scenario to standard error
@@ -32,7 +37,14 @@ const seedsDefault = 500
 
 type OptionName = keyof ReturnType<typeof parse>
 
-const ofSeeds: readonly OptionName[] = ['seed', 'seeds', 'minutes', 'first']
+const ofSeeds: readonly OptionName[] = [
+  'seed',
+  'seeds',
+  'minutes',
+  'first',
+  'shared-log',
+  'own-log',
+]
 
 /** Options that would be ignored together with another option. */
 const ignoredBeside: readonly (readonly [OptionName, readonly OptionName[]])[] = [
@@ -40,6 +52,7 @@ const ignoredBeside: readonly (readonly [OptionName, readonly OptionName[]])[] =
   ['bugs', [...ofSeeds, 'events', 'bug']],
   ['bug', [...ofSeeds, 'events', 'threads']],
   ['minutes', ['seeds']],
+  ['shared-log', ['own-log']],
 ]
 
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
@@ -60,6 +73,7 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
     scenario,
     bugs: bug === undefined ? (bugs === true ? 'all' : 'none') : { name: bug },
     threads: threads === undefined ? availableParallelism() : parseWhole('threads', threads),
+    log: typed['shared-log'] ? 'shared' : typed['own-log'] ? 'own' : 'any',
     first: first ?? false,
     events: events ?? false,
     json: json ?? false,
@@ -84,6 +98,8 @@ function parse(args: readonly string[]) {
     threads: 'string',
     bugs: 'boolean',
     first: 'boolean',
+    'shared-log': 'boolean',
+    'own-log': 'boolean',
     events: 'boolean',
     json: 'boolean',
   })

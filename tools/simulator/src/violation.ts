@@ -33,6 +33,12 @@ type ClearCheck =
   | 'the coordinator accepts the shipped worker'
   | 'every applied record is reported'
   | 'a written record never changes'
+  | 'the shared log is legal'
+  | 'a take-over moves no time'
+  | 'only silence deposes a coordinator'
+  | 'a lost entry is noticed'
+  | 'a coordinator decides by the shared log'
+  | 'a copy is a beginning of the shared log'
 
 /** Checks that almost any mistake may fail: only the message says what is wrong. */
 export type VagueCheck =
@@ -45,6 +51,7 @@ export type VagueCheck =
   | 'the coordinator stops'
   | 'no operation hangs'
   | 'workers stop'
+  | 'standbys follow'
 
 /** Failures that lose the thread that plays the scenario. */
 export type LossCheck = 'a scenario leaves its thread alive' | 'a scenario ends'

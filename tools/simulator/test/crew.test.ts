@@ -6,9 +6,14 @@ import type { Failure } from '../src/play/tally.js'
 const stubborn = { program: new URL('./stubborn-thread.js', import.meta.url), patienceMs: 3000 }
 
 const lost = [
-  { seed: 2, check: 'a scenario ends', message: 'it did not end within 3 s' },
-  { seed: 4, check: 'a scenario leaves its thread alive', message: 'code 9' },
-  { seed: 6, check: 'a scenario leaves its thread alive', message: 'Error: as planned' },
+  { seed: 2, log: 'any', check: 'a scenario ends', message: 'it did not end within 3 s' },
+  { seed: 4, log: 'any', check: 'a scenario leaves its thread alive', message: 'code 9' },
+  {
+    seed: 6,
+    log: 'any',
+    check: 'a scenario leaves its thread alive',
+    message: 'Error: as planned',
+  },
 ]
 
 t.test('a seed that ends its thread loses no other seed', async (t) => {
@@ -31,7 +36,14 @@ t.test('a seed that ends its thread loses no other seed', async (t) => {
 
 t.test('lost seeds are not played again, but their command is printed', async (t) => {
   const written: string[] = []
-  const range = { seed: 2, seeds: 1, minutes: undefined, threads: 1, first: false }
+  const range = {
+    seed: 2,
+    seeds: 1,
+    minutes: undefined,
+    threads: 1,
+    first: false,
+    log: 'any' as const,
+  }
   const output = { write: (text: string) => written.push(text) }
   const { failures, shrunk } = await explore(range, output, {
     ...stubborn,

@@ -15,14 +15,25 @@ const bug: Bug = {
   ],
 }
 
-const owners: Failure = { seed: 7, check: 'a task has one owner', message: 'two owners' }
+const owners: Failure = {
+  seed: 7,
+  log: 'any',
+  check: 'a task has one owner',
+  message: 'two owners',
+}
 const planned: Failure = {
   seed: 5,
+  log: 'any',
   check: 'no unexpected error occurs',
   message: 'Error: as planned',
 }
 const other: Failure = { ...planned, seed: 3, message: 'ReferenceError: x is not defined' }
-const hung: Failure = { seed: 4, check: 'a scenario ends', message: 'it did not end within 60 s' }
+const hung: Failure = {
+  seed: 4,
+  log: 'any',
+  check: 'a scenario ends',
+  message: 'it did not end within 60 s',
+}
 
 /** Plays seeds, of which these fail. */
 function playerOf(...failures: readonly Failure[]) {

@@ -9,8 +9,13 @@ import {
   type SharedLog,
   SharedLogError,
 } from '@tenure/shared-log'
+<<<<<<< HEAD
 import { apply, decodeRecord, type State } from '@tenure/state-machine'
 import { type SharedLogIdentity, WalError } from '@tenure/wal'
+=======
+import { apply, decodeRecord, position, type State } from '@tenure/state-machine'
+import { type Log, type SharedLogIdentity, WalError } from '@tenure/wal'
+>>>>>>> aa70e6b03a68e2e355da2b13f31a96854c1bd46a
 import type { Claim, CommitLog } from '../core/commit-log.js'
 import { CoordinatorError } from '../errors.js'
 import type { CopyClock } from './copy-clock.js'
@@ -161,9 +166,13 @@ export class Replica implements CommitLog {
 
   /** Follows the shared log until this node's epoch entry is the last one. */
   async lead(signal: AbortSignal): Promise<void> {
-    const { shared, copy } = this.#parts
+    const { shared, copy, state, time, copyClock } = this.#parts
     const place = await findPlace(shared, await this.#firstRange(signal), copy)
     this.#seq = place.seq
+    // A node that takes over without reading another entry goes on from here.
+    const clockMs = place.entry?.clockMs ?? position(state).lastAt
+    time.note(clockMs, false)
+    copyClock.note(clockMs)
     if (place.entry !== undefined) this.#note(place.entry)
     else this.#chain = place.seq === 0 ? 0 : undefined
     while (!signal.aborted) {

@@ -47,6 +47,16 @@ export class Ledger {
     return hashState(this.#replayed)
   }
 
+  /** The required hash of the state at an LSN. */
+  hashAt(lsn: number): string {
+    if (lsn === this.lastLsn) return this.replayedHash()
+    const state = createState()
+    for (const [index, record] of this.#records.slice(0, lsn).entries()) {
+      apply(state, index + 1, record)
+    }
+    return hashState(state)
+  }
+
   /** Both models have the same state after the records. */
   checkModels(): void {
     const difference = findDifference(this.#replayed, this.naive)

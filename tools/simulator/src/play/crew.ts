@@ -1,10 +1,19 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '@tenure/seams'
+import type { LogChoice } from '../scenario/scenario.js'
 import type { LossCheck } from '../violation.js'
 import { addTally, emptyTally, type Failure, type Tally, tallyOfLost } from './tally.js'
 
+/** What a thread is told to play. */
+export interface SeedOrder {
+  readonly seed: number
+  readonly log: LogChoice
+}
+
 export interface CrewOptions {
   readonly threads: number
+  /** Which scenario of a seed is played. */
+  readonly log?: LogChoice | undefined
   /** The next seed; `undefined` when there are no more. */
   readonly next: () => number | undefined
   readonly onProgress: (tally: Tally) => void
@@ -61,6 +70,7 @@ class Member {
 
   #play(seed: number): Promise<Tally> {
     const { program = programDefault, patienceMs = patienceMsDefault, onLoss } = this.#options
+    const { log = 'any' } = this.#options
     const { setTimer = systemClock.setTimer } = this.#options
     // The thread does not inherit process options, such as a test runner's loader.
     this.#thread ??= new Worker(program, { execArgv: [], env: {} })
@@ -73,10 +83,10 @@ class Member {
       }
       const lose = (check: LossCheck, message: string) => {
         this.#thread = undefined
-        settle(tallyOfLost({ seed, check, message }))
+        settle(tallyOfLost({ seed, log, check, message }))
         thread.on('error', () => {})
         void thread.terminate()
-        onLoss?.({ seed, check, message })
+        onLoss?.({ seed, log, check, message })
       }
       const onError = (error: unknown) => lose('a scenario leaves its thread alive', String(error))
       const onExit = (code: number) => lose('a scenario leaves its thread alive', `code ${code}`)
@@ -84,7 +94,7 @@ class Member {
         lose('a scenario ends', `it did not end within ${patienceMs / 1000} s`),
       )
       thread.on('message', settle).on('error', onError).on('exit', onExit)
-      thread.postMessage(seed)
+      thread.postMessage({ seed, log } satisfies SeedOrder)
     })
   }
 }

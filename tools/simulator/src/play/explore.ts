@@ -20,7 +20,7 @@ import { addOutcome, emptyTally, type Failure } from './tally.js'
 /** Only the first failures are shrunk: most of the others have the same cause. */
 const shrunkMax = 3
 
-type Options = Pick<CommandLine, 'seed' | 'seeds' | 'minutes' | 'threads' | 'first'>
+type Options = Pick<CommandLine, 'seed' | 'seeds' | 'minutes' | 'threads' | 'first' | 'log'>
 
 /** Plays many seeds, and shrinks the failing scenarios. */
 export async function explore(
@@ -36,6 +36,7 @@ export async function explore(
     tally = await playSeeds({
       ...crew,
       threads: options.threads,
+      log: options.log,
       next: seedsOf(options, () => tally.failures.length > 0),
       onProgress: (so) => {
         tally = so
@@ -76,8 +77,8 @@ function seedsOf(
   }
 }
 
-async function keepSmallest({ seed, check, message }: Failure): Promise<Shrunk> {
-  const scenario = await shrink(drawScenario(seed), async (candidate) => {
+async function keepSmallest({ seed, log, check, message }: Failure): Promise<Shrunk> {
+  const scenario = await shrink(drawScenario(seed, log), async (candidate) => {
     const { violation } = await run(candidate)
     return violation?.check === check
   })
@@ -94,6 +95,6 @@ export async function replay(
 ): Promise<Summary> {
   const startMs = performance.now()
   const tally = emptyTally()
-  addOutcome(tally, scenario.seed, await run(scenario, onLine))
+  addOutcome(tally, scenario.seed, await run(scenario, onLine), 'any')
   return summarize(tally, [], performance.now() - startMs)
 }

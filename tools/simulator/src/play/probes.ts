@@ -47,6 +47,12 @@ export const probeNames = [
   'a coordinator started from a copy',
   'two coordinators left one history',
   'two coordinators left two histories',
+  'a standby has taken over',
+  'a coordinator has resigned',
+  'a coordinator was deposed',
+  'a coordinator lost its engine',
+  'the shared log was full',
+  'a copy began anew',
 ] as const
 
 export type Probe = (typeof probeNames)[number]

@@ -1,9 +1,11 @@
+import { position } from '@tenure/state-machine'
 import type { NaiveModel } from '@tenure/testing'
 import { checkStatements } from '../checks/statements.js'
 import type { Scenario } from '../scenario/scenario.js'
 import type { Check } from '../violation.js'
 import { holds, type Violation } from '../violation.js'
 import { readLog } from '../world/found.js'
+import type { Machine } from '../world/machine.js'
 import { drive } from '../world/process.js'
 import type { Ending } from '../world/stage.js'
 import { heal, strike } from '../world/troubles.js'
@@ -21,7 +23,7 @@ export interface Outcome {
   /** Counters of the records, by the naive model. */
   readonly counters: ReturnType<NaiveModel['counters']>
   readonly lives: number
-  /** Calls to the last disk of the run. */
+  /** Calls to the last disk of the first coordinator. */
   readonly diskCalls: number
   readonly faults: ReadonlyMap<string, number>
   readonly probes: ReadonlyMap<Probe, number>
@@ -46,8 +48,10 @@ export async function run(scenario: Scenario, onLine?: (line: string) => void): 
     })
   } finally {
     process.off('unhandledRejection', onSurprise)
-    world.machine.countFaults()
-    world.machine.life?.end()
+    for (const machine of world.machines) {
+      machine.countFaults()
+      machine.life?.end()
+    }
   }
   const { violation, ending = 'drained' } = world.stage
   return {
@@ -56,9 +60,9 @@ export async function run(scenario: Scenario, onLine?: (line: string) => void): 
     hash: world.stage.events.digest(),
     virtualMs: world.stage.clock.monotonicMs() - startMs,
     records: world.stage.ledger.lastLsn,
-    lives: world.machine.lives,
+    lives: world.stage.life,
     counters: world.stage.ledger.naive.counters(),
-    diskCalls: world.machine.disk.callCount,
+    diskCalls: world.machines[0]!.disk.callCount,
     faults: world.stage.faults,
     probes: world.stage.probes.counts,
   }
@@ -83,7 +87,7 @@ class Play {
       else world.stage.after(fault.atMs, () => strike(world, fault))
     }
     world.stage.after(healAtMs, () => heal(world))
-    world.machine.start()
+    for (const machine of world.machines) machine.start()
     for (const worker of world.workers) worker.start()
     await this.#until('all work ends', () => world.stage.isHealed && this.#isWorkDone)
     if (this.#isOver) {
@@ -96,45 +100,70 @@ class Play {
   }
 
   get #isOver(): boolean {
-    return this.#world.stage.violation !== undefined || this.#world.stage.ending !== undefined
+    const { stage, machines } = this.#world
+    if (machines.every(({ isHalted }) => isHalted)) stage.end('lost')
+    return stage.violation !== undefined || stage.ending !== undefined
   }
 
   get #isWorkDone(): boolean {
-    const { clients, machine, stage } = this.#world
-    if (!machine.isUp || clients.some((client) => client.open > 0)) return false
+    const { clients, machines, stage } = this.#world
+    if (!machines.every(({ isUp }) => isUp) || !machines.some(({ isActive }) => isActive))
+      return false
+    if (clients.some((client) => client.open > 0)) return false
     return stage.ledger.naive.isAllEnded()
   }
 
   /** Stops all workers and the coordinator gracefully, and waits for them. */
   async #stop(): Promise<void> {
-    const { workers, rogues, clients, machine, wait } = this.#bound()
+    await this.#follow()
+    const { workers, rogues, clients, machines, wait } = this.#bound()
     for (const worker of workers) worker.shutDown()
     for (const rogue of rogues) wait(rogue.shutDown())
     await this.#until('workers stop', () => workers.every((worker) => worker.isStopped))
     for (const client of clients) wait(client.close())
-    machine.shutDown()
-    await this.#until('the coordinator stops', () => machine.isStopped)
+    for (const machine of machines) machine.shutDown()
+    await this.#until('the coordinator stops', () => machines.every(({ isStopped }) => isStopped))
+  }
+
+  /** All coordinators of a shared log come to the same state. */
+  async #follow(): Promise<void> {
+    const { machines, stage } = this.#world
+    if (this.#world.engine === undefined) return
+    const isThere = ({ life }: Machine) =>
+      life?.server !== undefined && position(life.server.state).lastLsn === stage.ledger.lastLsn
+    await this.#until('standbys follow', () => machines.every(isThere))
+    stage.watch(() => {
+      for (const { life } of machines) life?.checkState(true)
+    })
   }
 
   #bound() {
     const world = this.#world
-    const { workers, rogues, clients, machine } = world
+    const { workers, rogues, clients, machines } = world
     return {
       workers,
       rogues,
       clients,
-      machine,
+      machines,
       wait: (work: Promise<unknown>) => world.stage.wait(work),
     }
   }
 
   /** Compares the log on the disk with the ledger. */
   async #checkLog(): Promise<void> {
-    const { machine, stage } = this.#world
-    const { ledger, clock } = stage
     if (this.#isOver) return
+    for (const machine of this.#world.machines) await this.#checkDisk(machine)
+  }
+
+  async #checkDisk(machine: Machine): Promise<void> {
+    const { stage } = this.#world
+    const { ledger, clock } = stage
     const damaged = machine.isDamaged ? { knownLsn: ledger.lastLsn } : undefined
     const found = await drive(clock, readLog(machine.disk.snapshot(), clock, damaged))
+    if (machine.membership !== undefined) {
+      machine.membership.checkCopy(found)
+      return
+    }
     for (const { lsn, record } of found.entries) {
       if (lsn <= ledger.lastLsn) ledger.compare(lsn, record)
       // The coordinator failed before it could report this record.
@@ -162,14 +191,15 @@ class Play {
     const world = this.#world
     world.check()
     if (++this.#steps % stepsBetweenLooks === 0) world.checkInvariants()
-    if (!this.#isOver) await world.machine.startFromCopies()
+    if (!this.#isOver) for (const machine of world.machines) await machine.startFromCopies()
   }
 
   #describeStandstill(): string {
-    const { stage, clients, machine } = this.#world
+    const { stage, clients, machines } = this.#world
+    const isUp = machines.some(({ isActive }) => isActive)
     const alive = stage.ledger.naive.tasks().filter((task) => task.endedLsn === undefined)
     const tasks = alive.map(({ taskId, state }) => `${taskId} is ${state}`).join(', ')
     const open = clients.reduce((sum, client) => sum + client.open, 0)
-    return `not within ${drainMsMax / 60_000} minutes without faults: ${tasks || 'no task alive'}; ${open} calls open; the coordinator is ${machine.isUp ? 'up' : 'down'}`
+    return `not within ${drainMsMax / 60_000} minutes without faults: ${tasks || 'no task alive'}; ${open} calls open; the coordinator is ${isUp ? 'up' : 'down'}`
   }
 }

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { drawScenario } from '../scenario/draw.js'
+import type { SeedOrder } from './crew.js'
 import { run } from './run.js'
 import { addOutcome, emptyTally } from './tally.js'
 
@@ -11,8 +12,8 @@ if (port === null) throw new Error('this program only runs in a thread of the si
 // Many errors are expected, and collecting their stack traces takes time.
 Error.stackTraceLimit = 0
 
-port.on('message', async (seed: number) => {
+port.on('message', async ({ seed, log }: SeedOrder) => {
   const tally = emptyTally()
-  addOutcome(tally, seed, await run(drawScenario(seed)))
+  addOutcome(tally, seed, await run(drawScenario(seed, log)), log)
   port.postMessage(tally)
 })

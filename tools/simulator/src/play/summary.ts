@@ -72,8 +72,8 @@ export function describeSummary(summary: Summary): string {
 
 const shownMax = 10
 
-export function describeFailure({ seed, check, message }: Failure): string {
-  return `VIOLATED ${check}\n         ${message}\n         pnpm sim --seed ${seed}`
+export function describeFailure({ seed, log, check, message }: Failure): string {
+  return `VIOLATED ${check}\n         ${message}\n         pnpm sim --seed ${seed}${log === 'any' ? '' : ` --${log}-log`}`
 }
 
 function describeShrunk({ path, operations, faults }: Shrunk): string {

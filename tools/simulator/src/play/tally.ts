@@ -1,10 +1,12 @@
 import { addCounts, type Counts } from '@tenure/harness'
+import type { LogChoice } from '../scenario/scenario.js'
 import type { Check } from '../violation.js'
 import { probeNames } from './probes.js'
 import type { Outcome } from './run.js'
 
 export interface Failure {
   readonly seed: number
+  readonly log: LogChoice
   readonly check: Check
   readonly message: string
 }
@@ -28,7 +30,7 @@ export function emptyTally(): Tally {
   return { ...counts, hash: '', endings: {}, faults: {}, probes: {}, failures: [] }
 }
 
-export function addOutcome(tally: Tally, seed: number, outcome: Outcome): void {
+export function addOutcome(tally: Tally, seed: number, outcome: Outcome, log: LogChoice): void {
   const { ending, violation, virtualMs, records, lives, hash, faults, probes } = outcome
   tally.seeds++
   tally.virtualMs += virtualMs
@@ -39,7 +41,7 @@ export function addOutcome(tally: Tally, seed: number, outcome: Outcome): void {
   addCounts(tally.faults, Object.fromEntries(faults))
   addCounts(tally.probes, Object.fromEntries(probes))
   if (violation !== undefined) {
-    tally.failures.push({ seed, check: violation.check, message: violation.message })
+    tally.failures.push({ seed, log, check: violation.check, message: violation.message })
   }
 }
 

@@ -2,7 +2,9 @@ import { Random } from '@tenure/testing'
 import type {
   Damage,
   DiskCalls,
+  EngineTrouble,
   HandlerPlan,
+  LogChoice,
   Operation,
   PlannedTrouble,
   RogueStep,
@@ -13,12 +15,13 @@ import type {
   TroubleKind,
   WorkerPlan,
 } from './scenario.js'
+import { hasSharedLog, onSharedLog } from './shared-log-scenario.js'
 
 /**
  * The scenario of a seed. It has some kinds of trouble, not all of them, so that each kind occurs
  * in every combination.
  */
-export function drawScenario(seed: number): Scenario {
+export function drawScenario(seed: number, log: LogChoice = 'any'): Scenario {
   const random = new Random(seed)
   const healAtMs = random.pick([1500, 3000, 6000])
   const workers = Array.from({ length: 1 + random.integer(3) }, (_, index) =>
@@ -32,7 +35,8 @@ export function drawScenario(seed: number): Scenario {
   const checkpoints = random.chance(0.35) ? drawCheckpoints(random, { clients, healAtMs }) : []
   operations.push(...checkpoints)
   operations.sort((a, b) => a.atMs - b.atMs)
-  return { seed, knobs, workers, clients, operations, faults, healAtMs }
+  const scenario = { seed, knobs, workers, clients, operations, faults, healAtMs }
+  return hasSharedLog(seed, log) ? onSharedLog(scenario) : scenario
 }
 
 /** Enough for the files of removed segments to be used again. */
@@ -182,13 +186,14 @@ function drawStep(random: Random): RogueStep {
 }
 
 type Draw = (random: Random, cast: Pick<Cast, 'workers' | 'healAtMs'>) => Trouble
+type DrawnKind = Exclude<TroubleKind, EngineTrouble['kind']>
 
 const keeps = ['none', 'all', 'random', 'random'] as const
 const downMs = (random: Random) => random.pick([1, 100, 600, 2000])
 const forMs = (random: Random) => random.pick([50, 400, 1500, 4000])
 const who = (random: Random) => random.integer(8)
 
-const draws: { readonly [K in TroubleKind]: Draw } = {
+const draws: { readonly [K in DrawnKind]: Draw } = {
   'power loss': (random) => ({
     kind: 'power loss',
     keep: random.pick(keeps),
@@ -257,7 +262,7 @@ function drawDamage(random: Random): Damage {
 const perKind = 3
 
 function drawFaults(random: Random, cast: Pick<Cast, 'workers' | 'healAtMs'>): PlannedTrouble[] {
-  const kinds = (Object.keys(draws) as TroubleKind[]).filter(() => random.chance(0.22))
+  const kinds = (Object.keys(draws) as DrawnKind[]).filter(() => random.chance(0.22))
   const faults = kinds.flatMap((kind) =>
     Array.from({ length: 1 + random.integer(perKind) }, () => ({
       atMs: random.integer(cast.healAtMs),

@@ -26,13 +26,14 @@ export function readScenario(path: string): ScenarioFile {
   return file as ScenarioFile
 }
 
-const parts: { readonly [P in keyof Scenario]: (value: unknown) => boolean } = {
+const parts: { readonly [P in keyof Required<Scenario>]: (value: unknown) => boolean } = {
   seed: Number.isFinite,
   clients: Number.isFinite,
   healAtMs: Number.isFinite,
   workers: Array.isArray,
   operations: Array.isArray,
   faults: Array.isArray,
+  sharedLog: (value) => value === undefined || (typeof value === 'object' && value !== null),
   knobs: (value) => typeof value === 'object' && value !== null,
 }
 

@@ -13,6 +13,21 @@ export interface Scenario {
   readonly faults: readonly PlannedTrouble[]
   /** From this time on nothing fails, and all work has to end. */
   readonly healAtMs: number
+  /** Absent for one coordinator with a log of its own. */
+  readonly sharedLog?: SharedLogPlan | undefined
+}
+
+/** Several coordinators, and the engine of their log. */
+export interface SharedLogPlan {
+  /** How far each coordinator's wall clock is ahead at the start. There are as many coordinators. */
+  readonly aheadMs: readonly number[]
+  readonly ttlMs: number
+  /** Maximum travel time of a message between a coordinator and the engine. */
+  readonly engineMsMax: number
+  /** Of a thousand messages, so many are lost, and so many appends arrive after their sender gave up. */
+  readonly lostPerThousand: number
+  readonly latePerThousand: number
+  readonly bytesMax: number
 }
 
 export interface ScenarioKnobs {
@@ -86,7 +101,11 @@ export interface RogueOperation {
 
 type Stop =
   | { readonly kind: 'stop worker'; readonly worker: number; readonly downMs: number }
-  | { readonly kind: 'stop coordinator'; readonly downMs: number }
+  | {
+      readonly kind: 'stop coordinator'
+      readonly downMs: number
+      readonly coordinator?: number
+    }
 
 /** Bytes that are not a valid protocol. */
 interface Garbage {
@@ -114,9 +133,16 @@ export interface Damage {
   readonly place: number
 }
 
-export type PlannedTrouble = { readonly atMs: number } & Trouble
+/** `coordinator`: which one it meets, if there are several. */
+export type PlannedTrouble = { readonly atMs: number; readonly coordinator?: number } & Trouble
 
-export type Trouble = EndTrouble | DiskTrouble | NetworkTrouble | WorkerTrouble | ClockTrouble
+export type Trouble =
+  | EndTrouble
+  | DiskTrouble
+  | NetworkTrouble
+  | WorkerTrouble
+  | ClockTrouble
+  | EngineTrouble
 
 type Keep = 'none' | 'all' | 'random'
 
@@ -176,5 +202,16 @@ type ClockTrouble =
   | { readonly kind: 'step clock'; readonly byMs: number }
   | { readonly kind: 'drift clock'; readonly rate: number }
 
+/** Meets the engine of a shared log, or one coordinator's connection to it. */
+export type EngineTrouble =
+  | { readonly kind: 'engine leaderless'; readonly forMs: number }
+  | { readonly kind: 'engine full'; readonly forMs: number }
+  | { readonly kind: 'engine cut off'; readonly forMs: number }
+  | { readonly kind: 'engine wiped' }
+  | { readonly kind: 'engine forgets'; readonly entries: number }
+
 export type DiskCalls = 'write' | 'sync' | 'open' | 'read' | 'rename' | 'any'
 export type TroubleKind = Trouble['kind']
+
+/** Which scenarios are drawn. By default one of four has a shared log. */
+export type LogChoice = 'any' | 'shared' | 'own'

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Scenario } from './scenario.js'
 
 /** Whether the scenario still fails in the same way. */
@@ -15,6 +16,9 @@ const calmKnobs = {
   waitingTasksMax: 1000,
 }
 
+const calmSharedLog = { aheadMs: [0, 0], engineMsMax: 1, lostPerThousand: 0, latePerThousand: 0 }
+type CalmName = keyof typeof calmSharedLog
+
 /**
  * Removes from a scenario everything that its failure does not need: ever smaller pieces of the
  * lists of faults and operations, then knobs. Ends when nothing more can be removed, or after
@@ -30,6 +34,7 @@ export async function shrink(scenario: Scenario, fails: Fails, runsMax = 300): P
     smallest = await shrinkList(smallest, 'operations', isWorse)
     smallest = await shrinkList(smallest, 'workers', isWorse)
     smallest = await shrinkKnobs(smallest, isWorse)
+    smallest = await shrinkSharedLog(smallest, isWorse)
   }
   return smallest
 }
@@ -48,6 +53,17 @@ async function shrinkList(
       if (await isWorse(candidate)) smallest = candidate
       else at += length
     }
+  }
+  return smallest
+}
+
+async function shrinkSharedLog(scenario: Scenario, isWorse: Fails): Promise<Scenario> {
+  let smallest = scenario
+  for (const [name, value] of Object.entries(calmSharedLog)) {
+    const { sharedLog } = smallest
+    if (sharedLog === undefined || isDeepStrictEqual(sharedLog[name as CalmName], value)) continue
+    const candidate = { ...smallest, sharedLog: { ...sharedLog, [name]: value } }
+    if (await isWorse(candidate)) smallest = candidate
   }
   return smallest
 }

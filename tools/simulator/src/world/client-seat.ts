@@ -20,8 +20,8 @@ export class ClientSeat extends Seat {
   readonly #name: string
   #open = 0
 
-  constructor(stage: Stage, machine: Machine, number: number) {
-    super(stage, machine, `client ${number}`)
+  constructor(stage: Stage, machines: readonly Machine[], number: number) {
+    super(stage, machines, `client ${number}`)
     this.#name = this.address
     this.#process = new Process(stage.clock)
     const link = this.link(this.#name, this.#process)

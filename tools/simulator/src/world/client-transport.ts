@@ -3,28 +3,24 @@ import type { SimulatedNetwork } from '@tenure/testing'
 import type { Process } from './process.js'
 import type { Wire } from './wire.js'
 
+type Target = Parameters<Transport['connect']>[0]
+
 export interface NetworkPath {
-  readonly network: SimulatedNetwork
+  /** The network to a coordinator; `undefined` if nothing that is sent there arrives. */
+  readonly reach: (target: Target) => SimulatedNetwork | undefined
   /** The address by which faults find its connections. */
   readonly address: string
   readonly process: Process
-  /** Bytes sent to the coordinator arrive. */
-  readonly isOpen: () => boolean
   readonly listenIn: () => Wire
 }
 
 /** The network as seen by a client's or worker's process. */
-export function clientTransport({
-  network,
-  address,
-  process,
-  isOpen,
-  listenIn,
-}: NetworkPath): Transport {
+export function clientTransport({ reach, address, process, listenIn }: NetworkPath): Transport {
   return {
-    connect(_target, events) {
+    connect(target, events) {
       // The connection attempt is neither accepted nor refused.
-      if (!isOpen())
+      const network = reach(target)
+      if (network === undefined)
         return { write: () => true, close: () => process.run(() => events.closed(undefined)) }
       const wire = listenIn()
       const socket = network.connect(address)

@@ -5,14 +5,15 @@ import {
 } from '@tenure/coordinator-server'
 import type { Answer, Request } from '@tenure/protocol'
 import { hashState, type LogRecord, position } from '@tenure/state-machine'
-import type { DiskImage, SimulatedDisk, SimulatedProcess } from '@tenure/testing'
+import type { DiskImage, SimulatedDisk, SimulatedNetwork, SimulatedProcess } from '@tenure/testing'
 import type { LogObserver } from '@tenure/wal'
 import { LeaseOrder } from '../checks/order.js'
 import { holds } from '../violation.js'
 import { Checkpoints, logHistory } from './checkpoints.js'
 import { directory, logClock, logOptions, serverOptions } from './coordinator-options.js'
 import { type LogContents, readLog } from './found.js'
-import { Process } from './process.js'
+import type { Membership } from './membership.js'
+import { type MachineClock, Process } from './process.js'
 import { serverTransport } from './server-transport.js'
 import type { Stage } from './stage.js'
 
@@ -23,6 +24,10 @@ const fileHeaderBytes = 512
 export interface LifeHost {
   readonly disk: SimulatedDisk
   readonly isDamaged: boolean
+  readonly network: SimulatedNetwork
+  readonly clock: MachineClock
+  /** Absent for the only coordinator. */
+  readonly membership: Membership | undefined
   onFailure(life: Life, error: unknown): void
   onDiskError(error: unknown, what: string): void
   copySometimes(): void
@@ -53,7 +58,7 @@ export class Life {
     this.#stage = stage
     this.#host = host
     this.number = number
-    this.process = new Process(stage.clock, stage.scenario.knobs.clockRate)
+    this.process = new Process(host.clock, stage.scenario.knobs.clockRate)
     this.disk = disk.process()
     this.#checkpoints = new Checkpoints(disk, this.process.clock, () => this.disk.kill())
   }
@@ -68,10 +73,11 @@ export class Life {
     this.#server = await startCoordinator({
       ...serverOptions(knobs),
       clock,
-      transport: serverTransport(this.#stage.network, this.process),
+      transport: serverTransport(this.#host.network, this.process),
       checkpointMaker: this.#checkpoints,
       historyReader: logHistory(this.disk, clock),
-      observer: this.#observer(),
+      sharedLog: this.#host.membership?.join(this.process),
+      observer: { ...this.#observer(), ...this.#host.membership?.observer },
       log: {
         ...logOptions,
         disk: this.disk,
@@ -85,10 +91,11 @@ export class Life {
   /** The process is gone, and reports nothing more. */
   end(): void {
     this.#watch(() => {
-      this.checkState()
+      this.checkState(true)
       this.#stage.ledger.checkModels()
     })
     this.process.end()
+    this.#host.membership?.leave()
     this.disk.kill()
     this.#checkpoints.kill()
   }
@@ -98,16 +105,22 @@ export class Life {
    * step.
    */
   check(): void {
-    if (this.#lastLsn < this.#checkedLsn + recordsBetweenLooks) return
+    const isShared = this.#host.membership !== undefined
+    const lastLsn = isShared && this.#server ? position(this.#server.state).lastLsn : this.#lastLsn
+    if (lastLsn < this.#checkedLsn + recordsBetweenLooks) return
     this.checkState()
   }
 
   /** Compares the live state with a replay of the records. */
-  checkState(): void {
+  checkState(always = false): void {
     if (this.#server === undefined || this.process.isOver || this.#early !== undefined) return
     const { ledger } = this.#stage
     const { lastLsn } = position(this.#server.state)
     this.#checkedLsn = lastLsn
+    if (this.#host.membership !== undefined) {
+      this.#host.membership.checkState(this.#server.state, always)
+      return
+    }
     const facts = () => `the state is at LSN ${lastLsn}, the last record is ${ledger.lastLsn}`
     holds(lastLsn === ledger.lastLsn, 'every applied record is reported', facts)
     const isSame = hashState(this.#server.state) === ledger.replayedHash()
@@ -187,6 +200,12 @@ export class Life {
   }
 
   #take(found: LogContents): void {
+    const { membership } = this.#host
+    if (membership !== undefined) {
+      membership.checkCopy(found)
+      this.#early = undefined
+      return
+    }
     const { ledger, probes } = this.#stage
     const known = ledger.lastLsn
     holds(found.lastLsn >= known, 'nothing acknowledged is lost', () => {
@@ -213,6 +232,12 @@ export class Life {
   }
 
   #applied(record: LogRecord): void {
+    const { membership } = this.#host
+    if (membership !== undefined) {
+      const { lastLsn } = position(this.#server!.state)
+      membership.checkApplied(lastLsn, record)
+      return
+    }
     if (this.#early !== undefined) {
       this.#early.push(record)
       return

@@ -1,23 +1,57 @@
 import { describeError } from '@tenure/harness'
-import { type DiskCall, type DiskImage, type FaultEffect, SimulatedDisk } from '@tenure/testing'
+import {
+  type DiskCall,
+  type DiskImage,
+  type FaultEffect,
+  type Random,
+  SimulatedDisk,
+  type SimulatedNetwork,
+} from '@tenure/testing'
 import type { Damage } from '../scenario/scenario.js'
 import { codeOf, Violation } from '../violation.js'
 import { damageDisk } from './damage.js'
 import { DiskCopies } from './disk-copies.js'
 import { Life, type LifeHost } from './life.js'
+import type { Membership } from './membership.js'
 import { type FaultKind, isRefusal, PlannedFaults } from './planned-faults.js'
+import type { MachineClock } from './process.js'
 import type { Stage } from './stage.js'
+import { WallClock } from './wall-clock.js'
 
 export type Keep = 'none' | 'all' | 'random'
 
 /** Delay after which a supervisor restarts an ended process. */
 const restartMs = 300
+/** Delay after which a supervisor kills a process that does not stop. */
+const stopMsMax = 10_000
 /** An unknown connection is reset this soon after the machine responds again. */
 const resetMs = 5
 
+/** A machine's place in the world. `aheadMs`: of its wall clock at the start. */
+export interface Place {
+  readonly number: number
+  readonly address: string
+  readonly aheadMs: number
+  /** Absent for the only coordinator. */
+  readonly membership: Membership | undefined
+}
+
+const lonePlace: Place = {
+  number: 0,
+  address: 'coordinator:7411',
+  aheadMs: 0,
+  membership: undefined,
+}
+
 /** The coordinator's machine: its disk, its power, and its supervisor. */
 export class Machine implements LifeHost {
+  readonly address: string
+  readonly network: SimulatedNetwork
+  readonly membership: Membership | undefined
   readonly #stage: Stage
+  readonly #name: string
+  readonly #wall: WallClock | undefined
+  readonly #random: Random
   #disk: SimulatedDisk
   #life: Life | undefined
   readonly #copies: DiskCopies
@@ -29,26 +63,65 @@ export class Machine implements LifeHost {
   /** Downtime after a regular stop. */
   #downMs = restartMs
   #isStopped = false
+  #isHalted = false
   /** The consequences of a fault that ends the process at a disk call. */
   #atEnd: { readonly keep: Keep; readonly downMs: number } = { keep: 'random', downMs: restartMs }
   /** Set for the final shutdown, after which the coordinator is not restarted. */
   #isShutDown = false
   #formerImage: DiskImage | undefined
 
-  constructor(stage: Stage) {
+  constructor(stage: Stage, place: Place = lonePlace) {
     this.#stage = stage
+    const { number, aheadMs, membership } = place
+    this.#name = number === 0 ? '' : ` ${number}`
+    this.address = place.address
+    this.membership = membership
+    this.network = stage.makeNetwork(`network${this.#name}`)
+    this.#wall = membership && new WallClock(stage.clock, aheadMs)
     this.#copies = new DiskCopies(stage)
-    const { diskMsMax } = stage.scenario.knobs
-    const random = stage.randomOf('disk')
+    this.#random = stage.randomOf(`disk${this.#name}`)
+    this.#disk = this.#newDisk()
+  }
+
+  #newDisk(): SimulatedDisk {
+    const { diskMsMax } = this.#stage.scenario.knobs
     const latency = () =>
       new Promise<void>((resolve) => {
-        stage.clock.setTimer(random.next() * diskMsMax, resolve)
+        this.#stage.clock.setTimer(this.#random.next() * diskMsMax, resolve)
       })
-    this.#disk = new SimulatedDisk({
+    const disk = new SimulatedDisk({
       recordCalls: false,
       latency: diskMsMax > 0 ? latency : undefined,
     })
-    this.#watchPower(this.#disk)
+    this.#watchPower(disk)
+    return disk
+  }
+
+  get clock(): MachineClock {
+    return this.#wall ?? this.#stage.clock
+  }
+
+  /** The wall clock of this machine; a lone machine's is that of the world. */
+  get #settableClock(): Pick<WallClock, 'jump' | 'drift'> {
+    return this.#wall ?? this.#stage.clock
+  }
+
+  stepClock(byMs: number): void {
+    this.#settableClock.jump(byMs)
+  }
+
+  driftClock(rate: number): void {
+    this.#settableClock.drift(rate)
+  }
+
+  /** Whether it decides, not only follows. */
+  get isActive(): boolean {
+    return this.isUp && this.#life?.server?.role === 'active'
+  }
+
+  /** The shared log has lost entries, and it stays down. */
+  get isHalted(): boolean {
+    return this.#isHalted
   }
 
   get disk(): SimulatedDisk {
@@ -82,7 +155,7 @@ export class Machine implements LifeHost {
   }
 
   start(): void {
-    if (this.#isOff || this.#isShutDown || this.#life !== undefined) return
+    if (this.#isOff || this.#isShutDown || this.#isHalted || this.#life !== undefined) return
     if (this.#faults.hasLieShown) {
       this.#endAsLied()
       return
@@ -119,11 +192,18 @@ export class Machine implements LifeHost {
     if (server === undefined) return
     this.#downMs = downMs
     server.stop().catch(() => {})
+    if (this.membership === undefined) return
+    // A resignation waits for the engine; a supervisor does not.
+    const life = this.#life
+    this.#stage.after(stopMsMax, () => {
+      if (this.#life === life && !this.#isShutDown) this.kill(downMs)
+    })
   }
 
   /** The final stop. */
   shutDown(): void {
     this.#isShutDown = true
+    this.#isStopped = this.membership !== undefined && this.#life?.server === undefined
     this.stop(0)
   }
 
@@ -132,10 +212,10 @@ export class Machine implements LifeHost {
     this.#isOff = true
     if (this.#life !== undefined) this.#endLife(this.#life, undefined)
     // Peers are not notified: a machine without power cannot tell them.
-    for (const { far } of this.#stage.network.connections) far.break()
+    for (const { far } of this.network.connections) far.break()
     const { isLying } = this.#faults
     this.countFaults()
-    const random = this.#stage.randomOf(`power loss ${this.lives}`)
+    const random = this.#stage.randomOf(`power loss ${this.lives}${this.#name}`)
     const policy = keep === 'random' ? { random } : keep === 'all' ? 'keep-all' : 'keep-none'
     this.#disk = this.#disk.powerLoss(policy)
     for (const one of damage) {
@@ -218,6 +298,7 @@ export class Machine implements LifeHost {
 
   /** Checks that a disk fault explains this error; otherwise the error is a defect. */
   onDiskError(error: unknown, what: string): void {
+    if (this.membership?.explains(error) === true) return
     const disk = { isDamaged: this.#isDamaged, wasFull: this.#stage.wasDiskFull }
     if (this.#faults.explain(error, disk)) return
     throw new Violation(
@@ -251,7 +332,7 @@ export class Machine implements LifeHost {
   #onEnded(life: Life, error: unknown): void {
     this.#stage.events.add(`life ${life.number} ended: ${codeOf(error) ?? 'well'}`)
     if (error !== undefined) this.onDiskError(error, 'the coordinator')
-    this.#endLife(life, this.#downMs)
+    this.#endLife(life, this.#whenAgain(error, this.#downMs))
     this.#downMs = restartMs
     this.#resetUnknown()
     this.#isStopped = this.#isShutDown
@@ -269,18 +350,34 @@ export class Machine implements LifeHost {
     }
     stage.probes.reach('a start failed and was tried again')
     this.onDiskError(error, 'the start')
-    this.#endLife(life, restartMs)
+    this.#endLife(life, this.#whenAgain(error, restartMs))
+  }
+
+  /** What an operator does about an error of the shared log. */
+  #whenAgain(error: unknown, downMs: number): number | undefined {
+    switch (this.membership && codeOf(error)) {
+      case 'LOG_LOST':
+        this.#isHalted = true
+        return undefined
+      case 'LOG_TRUNCATED':
+        this.#stage.probes.reach('a copy began anew')
+        this.countFaults()
+        this.#disk = this.#newDisk()
+        return downMs
+      default:
+        return downMs
+    }
   }
 
   #endLife(life: Life, downMs: number | undefined): void {
     life.end()
     this.#life = undefined
-    this.#stage.network.stopListening()
+    this.network.stopListening()
     if (downMs !== undefined) this.#stage.after(downMs, () => this.start())
   }
 
   #resetUnknown(): void {
-    for (const { near, far } of this.#stage.network.connections) {
+    for (const { near, far } of this.network.connections) {
       far.break()
       this.#stage.after(resetMs, () => near.break())
     }

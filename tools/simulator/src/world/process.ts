@@ -2,6 +2,9 @@ import type { Clock } from '@tenure/seams'
 import type { SimulatedClock } from '@tenure/testing'
 import { Violation } from '../violation.js'
 
+/** The clock of the machine on which a process runs. */
+export type MachineClock = Pick<SimulatedClock, 'now' | 'monotonicMs' | 'setTimer' | 'soon'>
+
 /**
  * A process of the simulated world. All input, time and bytes, goes through `run`: it happens
  * immediately while the process runs, later while it is stopped, and never after its end.
@@ -12,7 +15,7 @@ export class Process {
   #waiting: (() => void)[] = []
 
   /** `rate`: the rate of both of its clocks. */
-  constructor(clock: SimulatedClock, rate = 1) {
+  constructor(clock: MachineClock, rate = 1) {
     this.clock = processClock(clock, rate, (callback) => this.run(callback))
   }
 
@@ -54,7 +57,7 @@ export class Process {
 const timerSlackMs = 1e-6
 
 function processClock(
-  clock: SimulatedClock,
+  clock: MachineClock,
   rate: number,
   run: (callback: () => void) => void,
 ): Clock {

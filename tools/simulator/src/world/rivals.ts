@@ -190,10 +190,9 @@ function connectTo(network: SimulatedNetwork, clock: SimulatedClock, name: strin
     requestTimeoutMs: 1000,
     random: { next: () => 0.5, id: () => name },
     transport: clientTransport({
-      network,
+      reach: () => network,
       address: name,
       process,
-      isOpen: () => true,
       listenIn: () => new Wire({ asked: (request) => said(name, request) }, () => {}),
     }),
   })

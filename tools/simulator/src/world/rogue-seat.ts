@@ -21,8 +21,8 @@ export class RogueSeat extends Seat {
   #isShutDown = false
   readonly #links = new Set<Link>()
 
-  constructor(stage: Stage, machine: Machine, number: number) {
-    super(stage, machine, `rogue ${number}`)
+  constructor(stage: Stage, machines: readonly Machine[], number: number) {
+    super(stage, machines, `rogue ${number}`)
     this.#process = new Process(stage.clock)
   }
 

@@ -8,13 +8,14 @@ import type { Stage } from './stage.js'
 export class Seat {
   readonly address: string
   readonly stage: Stage
-  readonly machine: Pick<Machine, 'isOff'>
+  /** Of all coordinators. */
+  readonly machines: readonly Machine[]
   #isPartitioned = false
   #onPartitionMet: () => void = () => {}
 
-  constructor(stage: Stage, machine: Pick<Machine, 'isOff'>, address: string) {
+  constructor(stage: Stage, machines: readonly Machine[], address: string) {
     this.stage = stage
-    this.machine = machine
+    this.machines = machines
     this.address = address
   }
 
@@ -42,16 +43,18 @@ export class Seat {
   }
 
   get connections() {
-    return this.stage.network.connections.filter(({ far }) => far.address === this.address)
+    return this.machines
+      .flatMap(({ network }) => network.connections)
+      .filter(({ far }) => far.address === this.address)
   }
 
   /** The options of a link for the process `name`. */
   link(name: string, process: Process): LinkOptions {
-    const { stage, machine, address } = this
+    const { stage, machines, address } = this
     const random = stage.randomOf(name)
     let ids = 0
     return {
-      endpoints: ['coordinator:7411'],
+      endpoints: machines.map((machine) => machine.address),
       name,
       clock: process.clock,
       attemptTimeoutMs: 1000,
@@ -60,10 +63,13 @@ export class Seat {
       backoff: { initialMs: 50, maxMs: 1000 },
       random: { next: () => random.next(), id: () => `${name}-${++ids}` },
       transport: clientTransport({
-        network: stage.network,
+        reach: ({ host, port }) => {
+          const machine = machines.find((one) => one.address === `${host}:${port}`)
+          if (machine === undefined) throw new Error(`there is no coordinator at ${host}:${port}`)
+          return this.#meetsPartition() || machine.isOff ? undefined : machine.network
+        },
         address,
         process,
-        isOpen: () => !this.#meetsPartition() && !machine.isOff,
         listenIn: () => stage.listenIn(name),
       }),
     }

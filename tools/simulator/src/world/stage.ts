@@ -16,13 +16,12 @@ import { type Statement, Wire } from './wire.js'
 /** Maximum travel time of a piece in a healthy network. */
 const healthyMs = 2
 const startMs = Date.UTC(2026, 5, 1)
-export type Ending = 'drained' | 'refused' | 'lied'
+export type Ending = 'drained' | 'refused' | 'lied' | 'lost'
 
 /** Shared by all parts of a world: time, network, random sources, and observations. */
 export class Stage {
   readonly scenario: Scenario
   readonly clock = new SimulatedClock({ startMs, soon: 'manual' })
-  readonly network: SimulatedNetwork
   readonly events: EventLog
   readonly probes = new Probes()
   readonly ledger = new Ledger()
@@ -41,6 +40,8 @@ export class Stage {
   isTimeHonest = true
   /** Number of the coordinator's current life. */
   life = 0
+  /** On a shared log: the last record that a leader knows to be stored. Nobody was told of later ones. */
+  #toldLsn: number | undefined
   readonly #decidedIn = new Map<number, number>()
   readonly #queues = new Map<string, readonly string[]>()
   readonly #plans = new Map<number, TaskPlan>()
@@ -51,11 +52,11 @@ export class Stage {
   constructor(scenario: Scenario, onLine?: (line: string) => void) {
     this.scenario = scenario
     this.events = new EventLog(() => this.clock.monotonicMs(), onLine)
-    this.network = this.#makeNetwork()
     this.owners = new Owners(() => this.isTimeHonest)
     for (const operation of scenario.operations) {
       if (operation.kind === 'submit') this.#plans.set(operation.number, operation.task)
     }
+    if (scenario.sharedLog !== undefined) this.#toldLsn = 0
   }
 
   /** A random source for each purpose, so that a change in one place does not affect the others. */
@@ -131,27 +132,32 @@ export class Stage {
     return this.#decidedIn.get(leaseId) ?? this.life
   }
 
-  /** Takes the next record of the log, as applied or found. */
-  addRecord(record: LogRecord): void {
+  /** Takes the next record of the log, as applied, found or stored. `life`: who decided it. */
+  addRecord(record: LogRecord, life = this.life): void {
     const kept = keep({ lsn: this.ledger.lastLsn + 1, record }).record
     this.events.add(describeRecord(kept))
     this.#probeRecord(kept)
     this.#checkResult(kept)
     if (kept.type === 'LeaseGranted' || kept.type === 'LeaseExtended') {
-      this.#decidedIn.set(kept.leaseId, this.life)
+      this.#decidedIn.set(kept.leaseId, life)
     }
     this.ledger.add(kept)
   }
 
   listenIn(who: string): Wire {
     const asked = (request: Statement['request']): Statement => {
-      const fromLsn = this.ledger.lastLsn
+      const fromLsn = this.#toldLsn ?? this.ledger.lastLsn
       const heard = { toLsn: fromLsn, coveredLsn: 0, answer: undefined }
       const statement: Statement = { who, request, fromLsn, ...heard }
       this.statements.push(statement)
       return statement
     }
     return new Wire({ asked }, (statement, answer) => this.#heard(statement, answer))
+  }
+
+  /** A leader of a shared log knows that these records are stored. */
+  mayTell(lsn: number): void {
+    this.#toldLsn = Math.max(this.#toldLsn ?? 0, lsn)
   }
 
   /** A worker was rejected for a reason that an honest worker never meets. */
@@ -161,9 +167,10 @@ export class Stage {
     throw new Violation('the coordinator accepts the shipped worker', `${what}: ${reason}`)
   }
 
-  #makeNetwork(): SimulatedNetwork {
+  /** A coordinator's network, with its own random source. */
+  makeNetwork(name: string): SimulatedNetwork {
     const { networkMsMax, pieceBytesMax } = this.scenario.knobs
-    const random = this.randomOf('network')
+    const random = this.randomOf(name)
     return new SimulatedNetwork(this.clock, {
       delayMs: () => random.next() * (this.isHealed ? healthyMs : networkMsMax),
       pieceBytesMax: () =>

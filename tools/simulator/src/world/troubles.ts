@@ -4,28 +4,31 @@ import type {
   DiskCalls,
   DiskTrouble,
   EndTrouble,
+  EngineTrouble,
   PartitionTrouble,
-  Trouble,
+  PlannedTrouble,
 } from '../scenario/scenario.js'
+import type { Machine } from './machine.js'
 import type { Seat } from './seat.js'
+import type { SharedEngine } from './shared-engine.js'
 import type { WorkerSeat } from './worker-seat.js'
 import type { World } from './world.js'
 
 /** Starts a trouble. One with a duration ends by itself, or with `heal`. */
-export function strike(world: World, trouble: Trouble): void {
+export function strike(world: World, trouble: PlannedTrouble): void {
   switch (trouble.kind) {
     case 'power loss':
     case 'kill coordinator':
     case 'end at call':
     case 'pause coordinator':
-      endCoordinator(world, trouble)
+      endCoordinator(world, world.machineOf(trouble), trouble)
       break
     case 'disk error':
     case 'failed sync':
     case 'short write':
     case 'disk full':
     case 'drop pages':
-      failDisk(world, trouble)
+      failDisk(world, world.machineOf(trouble), trouble)
       break
     case 'reset':
     case 'half open':
@@ -45,12 +48,19 @@ export function strike(world: World, trouble: Trouble): void {
     case 'step clock':
       world.stage.count(trouble.kind)
       world.stage.isTimeHonest = false
-      world.stage.clock.jump(trouble.byMs)
+      world.machineOf(trouble).stepClock(trouble.byMs)
       break
     case 'drift clock':
       world.stage.count(trouble.kind)
       world.stage.isTimeHonest = false
-      world.stage.clock.drift(trouble.rate)
+      world.machineOf(trouble).driftClock(trouble.rate)
+      break
+    case 'engine leaderless':
+    case 'engine full':
+    case 'engine cut off':
+    case 'engine wiped':
+    case 'engine forgets':
+      if (world.engine !== undefined) failEngine(world, world.engine, trouble)
       break
   }
 }
@@ -59,11 +69,14 @@ export function strike(world: World, trouble: Trouble): void {
 export function heal(world: World): void {
   world.stage.events.add('healed')
   world.stage.isHealed = true
-  world.machine.heal()
-  world.stage.clock.drift(1)
+  world.engine?.heal()
+  for (const machine of world.machines) {
+    machine.heal()
+    machine.driftClock(1)
+  }
   for (const worker of world.workers) worker.resume()
   for (const seat of world.seats) seat.reunite()
-  for (const { near, far } of world.stage.network.connections) {
+  for (const { near, far } of world.machines.flatMap(({ network }) => network.connections)) {
     near.release()
     far.release()
     // One side has closed; the other is notified now.
@@ -74,8 +87,7 @@ export function heal(world: World): void {
   }
 }
 
-function endCoordinator(world: World, trouble: EndTrouble): void {
-  const { machine } = world
+function endCoordinator(world: World, machine: Machine, trouble: EndTrouble): void {
   switch (trouble.kind) {
     case 'power loss':
       if (machine.isOff) break
@@ -98,8 +110,8 @@ function endCoordinator(world: World, trouble: EndTrouble): void {
   }
 }
 
-function failDisk(world: World, trouble: DiskTrouble): void {
-  const { machine, stage } = world
+function failDisk(world: World, machine: Machine, trouble: DiskTrouble): void {
+  const { stage } = world
   const { disk } = machine
   switch (trouble.kind) {
     case 'disk error': {
@@ -145,6 +157,44 @@ const aims: { readonly [C in DiskCalls]: (call: DiskCall) => boolean } = {
   read: ({ kind }) => kind === 'read',
   rename: ({ kind }) => kind === 'rename',
   any: () => true,
+}
+
+/** How long the coordinators of a log that has lost entries may take to notice it. */
+const noticeMs = 20_000
+
+function failEngine(
+  world: World,
+  engine: SharedEngine,
+  trouble: EngineTrouble & { readonly coordinator?: number },
+): void {
+  const { stage } = world
+  if (stage.isHealed) return
+  stage.count(trouble.kind)
+  switch (trouble.kind) {
+    case 'engine leaderless':
+      engine.memory.isLeaderless = true
+      stage.after(trouble.forMs, () => {
+        engine.memory.isLeaderless = false
+      })
+      break
+    case 'engine full':
+      engine.limit(0)
+      stage.after(trouble.forMs, () => engine.unlimit())
+      break
+    case 'engine cut off': {
+      const { address } = world.machineOf(trouble)
+      engine.cutOff(address)
+      stage.after(trouble.forMs, () => engine.reunite(address))
+      break
+    }
+    case 'engine wiped':
+    case 'engine forgets':
+      engine.lose(trouble.kind === 'engine forgets' ? trouble.entries : Number.POSITIVE_INFINITY)
+      stage.after(noticeMs, () => {
+        if (engine.isLost) stage.end('lost')
+      })
+      break
+  }
 }
 
 /** Other calls do not fail for lack of space. */

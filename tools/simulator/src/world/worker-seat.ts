@@ -16,8 +16,8 @@ export class WorkerSeat extends Seat {
   #worker: Worker | undefined
   #isShutDown = false
 
-  constructor(stage: Stage, machine: Machine, number: number, plan: WorkerPlan) {
-    super(stage, machine, `worker ${number}`)
+  constructor(stage: Stage, machines: readonly Machine[], number: number, plan: WorkerPlan) {
+    super(stage, machines, `worker ${number}`)
     this.#plan = plan
   }
 
