@@ -9,13 +9,8 @@ import {
   type SharedLog,
   SharedLogError,
 } from '@tenure/shared-log'
-<<<<<<< HEAD
-import { apply, decodeRecord, type State } from '@tenure/state-machine'
-import { type SharedLogIdentity, WalError } from '@tenure/wal'
-=======
 import { apply, decodeRecord, position, type State } from '@tenure/state-machine'
-import { type Log, type SharedLogIdentity, WalError } from '@tenure/wal'
->>>>>>> aa70e6b03a68e2e355da2b13f31a96854c1bd46a
+import { type SharedLogIdentity, WalError } from '@tenure/wal'
 import type { Claim, CommitLog } from '../core/commit-log.js'
 import { CoordinatorError } from '../errors.js'
 import type { CopyClock } from './copy-clock.js'
