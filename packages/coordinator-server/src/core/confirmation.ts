@@ -12,6 +12,7 @@ const unconfirmedReasons: ReadonlySet<Reason> = new Set<Reason>([
   'OVERLOADED',
   'NO_SPACE',
   'STOPPING',
+  'NOT_ACTIVE',
   'INTERNAL',
   'UNAUTHORIZED',
   'UNSUPPORTED_VERSION',
