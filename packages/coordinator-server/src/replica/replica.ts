@@ -22,8 +22,8 @@ import type { ReplicaTime } from './replica-time.js'
 export interface CopyEnd {
   /** The place of the last entry that it has read. */
   readonly seq: number
-  /** The checksum of that entry's header. */
-  readonly chain: number
+  /** The checksum of that entry's header. `undefined` if the entry was removed before it was read. */
+  readonly chain: number | undefined
 }
 
 /** The parts of a copy that a replica uses. */
@@ -151,7 +151,7 @@ export class Replica implements CommitLog {
   }
 
   get end(): CopyEnd {
-    return { seq: this.#seq, chain: this.#chain ?? 0 }
+    return { seq: this.#seq, chain: this.#chain }
   }
 
   /** Time since an entry was heard of. */
@@ -334,7 +334,8 @@ export class Replica implements CommitLog {
       if (seq > last) {
         throw lost(this.#durableLsn, `it ends at entry ${last}, and a copy has entry ${seq}`)
       }
-      if (seq === this.#seq && chain !== this.end.chain) {
+      const areKnown = chain !== undefined && this.#chain !== undefined
+      if (seq === this.#seq && areKnown && chain !== this.#chain) {
         throw lost(this.#durableLsn, `another copy has another entry ${seq}`)
       }
     }
