@@ -256,18 +256,18 @@ async function startStandby(t: Test, active: string): Promise<string> {
   return `127.0.0.1:${(server.address() as { port: number }).port}`
 }
 
-t.test('of several coordinators the active one is asked', async (t) => {
+t.test('a verb asks the active one of several coordinators', async (t) => {
   const { endpoint } = await World.start(t)
   const standby = await startStandby(t, endpoint)
-  const args = ['submit', 'x', '--endpoint', standby, '--endpoint', endpoint]
+  const args = ['submit', 'x', '--coordinator', `${standby},${endpoint}`]
   t.match(await type(args), { code: 0, stdout: 'task 1\n', stderr: '' })
-  const env = { TENURE_ENDPOINTS: `127.0.0.1:1,${standby},${endpoint}` }
+  const env = { TENURE_COORDINATOR: `127.0.0.1:1,${standby},${endpoint}` }
   t.match(await type(['get', '1'], { env }), { code: 0, stdout: /^task +1$/m })
-  const alone = await type(['list', '--endpoint', standby, '--connect-timeout', '50ms'])
+  const alone = await type(['list', '--coordinator', standby, '--connect-timeout', '50ms'])
   t.match(alone, { code: 1, stdout: '' })
   t.match(
     alone.stderr,
-    `${endpoint} is active. Name each coordinator with --endpoint host:port, or`,
+    `${endpoint} is active. Set --coordinator to the addresses of all coordinators, separated by commas.`,
   )
 })
 

@@ -24,7 +24,7 @@ import {
   yesOrNo,
 } from '../src/index.js'
 import { suggest } from '../src/settings/near-miss.js'
-import { findExposedSecrets, showConfiguration } from '../src/sources/configuration.js'
+import { findExposedSecrets } from '../src/sources/configuration.js'
 import { file, fixture, HostWorld, refusal } from './world.js'
 
 /** A command with a setting of every kind. */
@@ -132,9 +132,8 @@ t.test('arguments follow the order of the table, with flags anywhere', async (t)
   )
 })
 
-t.test('the variables with addresses are allowed in every command', async (t) => {
+t.test('TENURE_COORDINATOR is allowed in every command', async (t) => {
   t.equal(valuesOf([], { TENURE_COORDINATOR: 'tenure.example.org' }).floors, 1)
-  t.equal(valuesOf([], { TENURE_ENDPOINTS: 'a.example.org,b.example.org' }).floors, 1)
   t.match(
     said([], { TENURE_COORDINATORS: 'x' }),
     /^unknown environment variable TENURE_COORDINATORS\./,
@@ -398,29 +397,6 @@ t.test('several endpoints are tried in turn', async (t) => {
     const message = saidOfCall([`--coordinator=${bad}`])
     t.ok(message.startsWith(`--coordinator is "${bad}"; it must be host:port, `), message)
   }
-})
-
-t.test('each coordinator of several has a flag, or all are in one variable or key', async (t) => {
-  const endpoints = ['a:1', 'b', '[::1]:7411']
-  const words = endpoints.flatMap((endpoint) => ['--endpoint', endpoint])
-  t.same(optionsOf(words), { endpoints })
-  t.same(optionsOf(['--endpoint', 'a:1, b', '--endpoint=[::1]:7411']), { endpoints })
-  const env = { TENURE_ENDPOINTS: 'a:1,b,[::1]:7411' }
-  t.same(optionsOf([], env), { endpoints })
-  t.same(optionsOf(['--endpoint', 'c'], env), { endpoints: ['c'] }, 'flags replace the variable')
-  const message = saidOfCall(['--endpoint', 'a', '--endpoint', 'http://a'])
-  t.match(message, /^--endpoint is "http:\/\/a"; it must be host:port, /)
-  t.match(saidOfCall([], { TENURE_ENDPOINTS: 'a,' }), /^TENURE_ENDPOINTS is "a,"; it must be/)
-  t.match(saidOfCall(['--endpoints', 'a']), /^unknown flag --endpoints\. Did you mean --endpoint\?/)
-  t.match(
-    saidOfCall([], { TENURE_ENDPOINT: 'a' }),
-    /^unknown environment variable TENURE_ENDPOINT\. Did you mean TENURE_ENDPOINTS\?/,
-  )
-  t.equal(
-    saidOfCall(['--endpoint', 'a'], { TENURE_COORDINATOR: 'b' }),
-    'TENURE_COORDINATOR and --endpoint are mutually exclusive; remove one of them',
-  )
-  t.match(showConfiguration(settleCall(words)), /^endpoint +a:1,b,\[::1\]:7411 +--endpoint$/m)
 })
 
 t.test('an invalid coordinator address that may hold a secret is not repeated', async (t) => {

@@ -37,7 +37,7 @@ export function exitCodeOf({ code }: TenureError): number {
 function hintFor(error: TenureError, role: Role): string | undefined {
   const { cause, code, outcomeUnknown, requestId } = error
   if (code === 'CLIENT_UNREACHABLE' && isNotActive(cause)) {
-    return `Name each coordinator with ${flagOf('endpoint')} host:port, or all in ${variableOf('endpoints')}.`
+    return `Set ${flagOf('coordinator')} to the addresses of all coordinators, separated by commas.`
   }
   if (code === 'CLIENT_UNREACHABLE') {
     const where = `If it runs elsewhere, set ${flagOf('coordinator')} host:port.`

@@ -55,7 +55,7 @@ async function nodesBelow(verb: Verb | Noun, path: readonly string[]): Promise<C
 }
 
 function flagFor(name: string, setting: Setting<unknown>): Flag {
-  const flag = { word: flagOf(name, setting), help: shorten(setting.help) }
+  const flag = { word: flagOf(name), help: shorten(setting.help) }
   return setting.kind.placeholder === undefined ? flag : { ...flag, value: valueFor(setting) }
 }
 

@@ -7,12 +7,7 @@ export const connectionSettings = {
   Connection: {
     coordinator: setting(listOf(endpoint()), {
       fallback: ['127.0.0.1:7411'],
-      help: 'Addresses of the coordinator, tried one after the other; the port defaults to 7411.',
-    }),
-    endpoints: setting(listOf(endpoint()), {
-      flag: 'endpoint',
-      takesSeveral: true,
-      help: 'Address of one of several coordinators, of which one is active; repeat the flag for each. Exclusive with --coordinator.',
+      help: 'One address, or several separated by commas: those of all coordinators of a set (one of them is active, the others are standbys). The port defaults to 7411.',
     }),
     token: setting(secret(), {
       help: 'Token to authenticate with; --token-file reads it from a file.',
@@ -38,7 +33,7 @@ export const connectionSettings = {
       help: 'Passphrase of the private key.',
     }),
     tlsServername: setting(text('name'), {
-      help: "Name to expect in the coordinator's certificate instead of the host in its address.",
+      help: "Name to expect in the coordinator's certificate instead of the host in --coordinator.",
     }),
   },
 } as const

@@ -4,7 +4,7 @@ import { flagOf } from '../settings/settings.js'
 import type { Configuration } from '../sources/configuration.js'
 import { type NamedFile, readAuthority, readKeyPair } from './certificates.js'
 import type { connectionSettings } from './connection-settings.js'
-import { checkExclusive, readToken } from './token.js'
+import { readToken } from './token.js'
 
 export type ConnectionConfiguration = Configuration<typeof connectionSettings>
 
@@ -12,12 +12,10 @@ export type ConnectionConfiguration = Configuration<typeof connectionSettings>
 export function toLinkOptions(
   configuration: ConnectionConfiguration,
 ): Pick<LinkOptions, 'endpoints' | 'token' | 'tls'> {
-  const { values, origins } = configuration
-  checkExclusive(origins, 'coordinator', 'endpoints')
   const token = readToken(configuration)
   const tls = readTls(configuration)
   return {
-    endpoints: values.endpoints ?? values.coordinator,
+    endpoints: configuration.values.coordinator,
     token,
     tls,
   }

@@ -10,10 +10,8 @@ export interface Setting<T> {
   readonly required?: boolean
   /** The allowed sources. Default: those of the kind, or all but `argument`. */
   readonly sources?: readonly Source[]
-  /** The value is a list: the last argument takes all remaining words, and a flag may be repeated. */
+  /** The last argument takes all remaining words as a list. */
   readonly takesSeveral?: boolean
-  /** The name of the flag, if it is not that of the setting: `endpoint` for each of the `endpoints`. */
-  readonly flag?: string
   /** The file holds a secret: a service warns if other users can read it. */
   readonly isSecretFile?: boolean
   /** The name of this setting in the messages of the library behind the command. */
@@ -47,8 +45,8 @@ export function severalArguments<
 type Argument<T, R> = { readonly kind: Kind<T>; readonly sources: readonly ['argument'] } & R &
   (R extends { readonly required: boolean } ? unknown : { readonly required: true })
 
-export function flagOf(name: string, { flag = name }: Pick<Setting<unknown>, 'flag'> = {}): string {
-  return `--${words(flag).join('-')}`
+export function flagOf(name: string): string {
+  return `--${words(name).join('-')}`
 }
 
 export function variableOf(name: string): string {

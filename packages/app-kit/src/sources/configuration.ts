@@ -59,7 +59,7 @@ function checkRequired(
     if (setting.required !== true || values.get(name) !== undefined) continue
     const [origin] = [
       ...(acceptsSource(setting, 'argument') ? [argumentOf(name)] : []),
-      ...(acceptsSource(setting, 'flag') ? [flagOf(name, setting)] : []),
+      ...(acceptsSource(setting, 'flag') ? [flagOf(name)] : []),
       variableOf(name),
     ]
     throw new ConfigError(
@@ -73,8 +73,7 @@ export function showConfiguration({ values, origins, settings }: Configuration):
   const rows = [...settings].map(([name, setting]) => {
     const value = values[name]
     const shown = value === undefined ? '-' : printable(setting.kind.format(value))
-    const isArgument = acceptsSource(setting, 'argument')
-    const label = isArgument ? argumentOf(name) : flagOf(name, setting).slice(2)
+    const label = acceptsSource(setting, 'argument') ? argumentOf(name) : flagOf(name).slice(2)
     return [label, shown, printable(origins.get(name) ?? 'default')] as const
   })
   const [nameWidth, valueWidth] = [0, 1].map((column) =>
@@ -91,14 +90,13 @@ export function showConfiguration({ values, origins, settings }: Configuration):
 export function withSettingNames(message: string, { settings, origins }: Configuration): string {
   return (
     [...settings]
-      .flatMap(([name, setting]) => {
-        const { option } = setting
-        const place = origins.get(name) ?? flagOf(name, setting)
-        return option === undefined ? [] : [[option, place] as const]
-      })
+      .flatMap(([name, { option }]) => (option === undefined ? [] : [[option, name] as const]))
       // Longest first: one option name may begin with another.
       .sort(([a], [b]) => b.length - a.length)
-      .reduce((text, [option, place]) => text.replaceAll(option, place), message)
+      .reduce(
+        (text, [option, name]) => text.replaceAll(option, origins.get(name) ?? flagOf(name)),
+        message,
+      )
   )
 }
 

@@ -10,7 +10,7 @@ import { acceptsSource, variableOf, variablePrefix } from '../settings/settings.
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Allowed in every command: a shell that sets it for workers and tools may also start the coordinator. */
-const addresses = [variableOf('coordinator'), variableOf('endpoints')]
+const address = variableOf('coordinator')
 
 /** Reads all `TENURE_` variables. An unknown one is most likely misspelt. */
 export function readEnvironment(
@@ -28,7 +28,7 @@ export function readEnvironment(
     .flatMap(([variable, text = '']) => {
       const found = known.get(variable)
       if (found !== undefined) return [parseValue(found.name, found.setting, text, variable)]
-      if (ignoresOthers || addresses.includes(variable)) return []
+      if (ignoresOthers || variable === address) return []
       const hint = suggest(variable, [...known.keys()])
       throw new ConfigError(
         `unknown environment variable ${variable}.${hint} See ${command} --help.`,

@@ -39,9 +39,9 @@ export interface CommandLine {
 
 type Named = readonly [name: string, setting: Setting<unknown>]
 
-/** Reads the words after the command. Of a repeated flag the last value counts, unless it takes several. */
+/** Reads the words after the command. The last value of a repeated flag counts. */
 export function readCommandLine(known: CommandSettings, args: readonly string[]): CommandLine {
-  const flags = new Map(namedIn(known, 'flag').map((named) => [flagOf(...named), named]))
+  const flags = new Map(namedIn(known, 'flag').map((named) => [flagOf(named[0]), named]))
   const awaited = namedIn(known, 'argument')
   // Not strict: unknown flags get our own error messages.
   const options = optionsFor([...flags.values()])
@@ -63,16 +63,14 @@ export function readCommandLine(known: CommandSettings, args: readonly string[])
   return { action, given: gather(known, given) }
 }
 
-/** Joins the values of each setting that takes several. */
+/** Joins the words of an argument that takes several into one value. */
 function gather({ settings }: CommandSettings, given: readonly GivenValue[]): GivenValue[] {
-  const gathered: GivenValue[] = []
-  for (const one of given) {
-    const { name, value, origin } = one
-    const at = gathered.findIndex((earlier) => earlier.name === name)
-    if (at === -1 || settings.get(name)?.takesSeveral !== true) gathered.push(one)
-    else gathered[at] = { name, value: [gathered[at]!.value, value].flat(), origin }
-  }
-  return gathered
+  const isPart = ({ name }: GivenValue) => settings.get(name)?.takesSeveral ?? false
+  const parts = given.filter(isPart)
+  const [first] = parts
+  if (first === undefined) return [...given]
+  const whole = { ...first, value: parts.flatMap(({ value }) => value) }
+  return [...given.filter((one) => !isPart(one)), whole]
 }
 
 function namedIn({ settings }: CommandSettings, source: 'argument' | 'flag'): Named[] {
@@ -128,7 +126,7 @@ function unknownFlag(
   flags: ReadonlyMap<string, Named>,
   flag: string,
 ): ConfigError {
-  const [name = '', elsewhere] = [...settings].find((named) => flagOf(...named) === flag) ?? []
+  const [name = '', elsewhere] = [...settings].find(([known]) => flagOf(known) === flag) ?? []
   if (elsewhere !== undefined && acceptsSource(elsewhere, 'argument')) {
     return new ConfigError(`${flag} is not a flag; pass ${argumentOf(name)} as an argument.`)
   }
@@ -138,15 +136,15 @@ function unknownFlag(
       `other users can see flags; set ${variableOf(name)} instead of ${flag}. ${help}`,
     )
   }
-  const known = [...flags.keys(), ...actionNames.map((name) => flagOf(name))]
+  const known = [...flags.keys(), ...actionNames.map(flagOf)]
   return new ConfigError(`unknown flag ${flag}.${suggest(flag, known)} See ${command} --help.`)
 }
 
 function optionsFor(named: readonly Named[]) {
   return Object.fromEntries([
-    ...named.map(([name, setting]) => {
-      const type = setting.kind.placeholder === undefined ? 'boolean' : 'string'
-      return [flagOf(name, setting).slice(2), { type }] as const
+    ...named.map(([name, { kind }]) => {
+      const type = kind.placeholder === undefined ? 'boolean' : 'string'
+      return [flagOf(name).slice(2), { type }] as const
     }),
     ...actionNames.map((name) => [flagOf(name).slice(2), { type: 'boolean' }] as const),
   ])

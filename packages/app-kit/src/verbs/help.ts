@@ -85,7 +85,7 @@ function headOf(name: string, setting: Setting<unknown>): string {
   }
   const { placeholder } = setting.kind
   if (!acceptsSource(setting, 'flag')) return `${variableOf(name)}=${placeholder}`
-  return [flagOf(name, setting), placeholder].filter(Boolean).join(' ')
+  return [flagOf(name), placeholder].filter(Boolean).join(' ')
 }
 
 /** Lists each verb with the first sentence of its summary. */

@@ -89,12 +89,11 @@ function anySteps(random: Random, settings: SettingsByName): Step[] {
   )
   const value = anyText(random, setting)
   const isSecret = setting.kind.isSecret === true
-  const flag = flagOf(name, setting)
   return random.pick<() => Step[]>([
-    () => [word(flag), word(isSecret ? secret : value)],
-    () => [word(flag), word(isSecret ? secret : value)],
-    () => [word(`${flag}=${isSecret ? secret : value}`)],
-    () => [word(random.chance(0.5) ? flag : value)],
+    () => [word(flagOf(name)), word(isSecret ? secret : value)],
+    () => [word(flagOf(name)), word(isSecret ? secret : value)],
+    () => [word(`${flagOf(name)}=${isSecret ? secret : value}`)],
+    () => [word(random.chance(0.5) ? flagOf(name) : value)],
     () => [{ kind: 'variable', name: variableOf(name), text: isSecret ? secret : value }],
     () => [{ kind: 'variable', name: variableOf(name), text: isSecret ? secret : value }],
     () => [
@@ -236,7 +235,7 @@ async function start(scene: Scene): Promise<Refusal | undefined> {
 
 /** The message names the source of the mistake. */
 function checkRefusal({ program, args, env, paths }: Scene, message: string): void {
-  const names = [...program.settings].flatMap((named) => [flagOf(...named), variableOf(named[0])])
+  const names = [...program.settings.keys()].flatMap((name) => [flagOf(name), variableOf(name)])
   const given = [
     ...args.flatMap((word) => (word.startsWith('-') ? flagsIn(word) : `"${word}"`)),
     ...[...Object.keys(env), ...paths],
