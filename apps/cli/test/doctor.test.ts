@@ -206,7 +206,7 @@ t.test('doctor requires --next-lsn if the clock is behind the log', async (t) =>
   const { place } = JSON.parse((await log(['log', 'doctor', directory, '--json'])).stdout)
   const accept = ['log', 'doctor', directory, '--accept-loss', place]
   const alone = await log(['log', 'doctor', directory, '--next-lsn', '9'])
-  t.match(alone, { code: 2, stderr: /--next-lsn requires --accept-loss/ })
+  t.match(alone, { code: 2, stderr: /--next-lsn requires --accept-loss <place>; run this/ })
   t.match(await log(accept), {
     code: 2,
     stderr: /the log was written at .*. Set the clock, or choose an LSN with --next-lsn/,

@@ -67,7 +67,7 @@ t.test('every kind of damage is reported with its place and exit code 1', async 
     [
       'a byte in the middle',
       (directory) => change(directory, segmentsOf(directory)[1]!, 1500),
-      /^error +wal\/\d{16}-\d{8}\.wal at byte \d+: bad-body found/m,
+      /^error +wal\/\d{16}-\d{8}\.wal at byte \d+: a body with a wrong checksum, where/m,
     ],
     [
       'a segment cut short',

@@ -65,7 +65,11 @@ t.test('an interrupted run prints how to continue without submitting twice', asy
   const errors = [
     new TenureError('CLIENT_DISCONNECTED', 'the connection was lost before the answer', unknown),
     new TenureError('CLIENT_UNREACHABLE', 'no connection within 30000 ms'),
-    new TenureError('CLIENT_ABORTED', 'aborted by its signal', unknown),
+    new TenureError(
+      'CLIENT_ABORTED',
+      'the call was aborted by the AbortSignal that it was given',
+      unknown,
+    ),
     new Error('ENOENT: no such \u001b[2Jfile'),
   ]
   const told = errors.map((error) => {

@@ -59,7 +59,7 @@ const storage = {
     option: 'options.acceptLoss',
   }),
   restored: setting(trueOrLsn(), {
-    help: 'Only for a copy that was not made by tenure restore: set it on the first start. "true" skips all LSNs that may have been used since the copy was made; a number is the next LSN.',
+    help: 'Only for a data directory copied by other means than tenure restore, and only for its first start. "true" skips all record numbers (LSNs) that the original may have used; a number is the next LSN.',
     option: 'options.restored',
   }),
 }

@@ -72,7 +72,7 @@ const failures = {
   }),
   keepGoing: setting(yesOrNo(), {
     fallback: false,
-    help: 'Continue after the coordinator rejects a request that no correct worker sends (for example UNKNOWN_LEASE). Without it the worker drains and exits with 1.',
+    help: 'Continue after a rejection that should not happen in normal operation (for example UNKNOWN_LEASE after a restore). Without this flag, the worker drains and exits with 1.',
     option: 'options.keepGoing',
   }),
 }

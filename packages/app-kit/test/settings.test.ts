@@ -295,7 +295,7 @@ t.test('the help shows the usage, every setting and the examples', async (t) => 
   t.equal(await runCommand(builder, host), 0)
   t.ok(
     host.said.startsWith(
-      'Usage: build-house <owner> [<guests>] [flags]\n\nBuild a house. [NAME] is the environment variable of a flag.',
+      'Usage: build-house <owner> [<guests>] [flags]\n\nBuild a house. The name in brackets after a flag',
     ),
   )
   t.match(

@@ -67,6 +67,12 @@ interface Rejection {
   readonly active?: string | undefined
 }
 
+/** The coordinator broke the protocol. */
+export function protocolError(problem: string, options?: TenureErrorOptions): TenureError {
+  const remedy = "Use a client of the coordinator's release, or report a bug"
+  return new TenureError('CLIENT_PROTOCOL', `${problem}. ${remedy}`, options)
+}
+
 /** The part of a message that tells that the outcome is unknown. */
 export function describeUnknownOutcome({ outcomeUnknown = false }: TenureErrorOptions): string {
   return outcomeUnknown ? '; it is unknown whether the request was carried out' : ''

@@ -245,7 +245,8 @@ t.test('connections over the limit are rejected', async (t) => {
   const clients = [await PeerClient.open(port), await PeerClient.open(port)]
   const third = new PeerClient(port)
   // An accepted client is not disconnected, so the test would wait for it.
-  if (!t.match(await third.greet(), { reason: 'TOO_MANY' })) third.socket.destroy()
+  if (!t.match(await third.greet(), { reason: 'TOO_MANY', message: /\(connectionsMax\)/ }))
+    third.socket.destroy()
   await third.closed
   await clients[0]?.close()
   clients.push(await PeerClient.open(port))
@@ -273,7 +274,11 @@ t.test('waiting lease requests are limited over all connections', async (t) => {
   const poll = { ...lease, waitMs: 60_000 }
   const waiting = clients.map((client) => client.ask(poll))
   for (const client of clients) await client.ask({ kind: 'ping' })
-  t.match(await clients[0]!.ask(poll), { reason: 'TOO_MANY', retryAfterMs: 1000 })
+  t.match(await clients[0]!.ask(poll), {
+    reason: 'TOO_MANY',
+    retryAfterMs: 1000,
+    message: /waitingPollsMax/,
+  })
   t.match(await clients[0]!.ask(lease), { kind: 'empty' }, 'a request that does not wait is served')
   await clients[1]!.ask(submit)
   t.match(await Promise.race(waiting), { kind: 'leased' })

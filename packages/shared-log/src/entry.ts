@@ -171,7 +171,7 @@ function foreign(seq: number, what: string): SharedLogError {
   return new SharedLogError(
     'LOG_FOREIGN',
     `entry ${seq} of the shared log ${what}`,
-    "Only the coordinators' credentials may write to it; remove what the other program wrote, or begin the shared log anew from a copy",
+    'Let only the coordinators write to the shared log; remove what the other program wrote, or create a new shared log from the data directory with the highest last LSN',
   )
 }
 
@@ -179,6 +179,6 @@ function damaged(seq: number, why: string): SharedLogError {
   return new SharedLogError(
     'LOG_DAMAGED',
     `entry ${seq} of the shared log cannot be read: ${why}`,
-    'Stop all coordinators, and begin the shared log anew from the copy that reaches furthest',
+    'Stop all coordinators, and create a new shared log from the data directory with the highest last LSN',
   )
 }

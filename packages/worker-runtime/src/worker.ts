@@ -351,5 +351,6 @@ async function unlessAborted<T>(signal: AbortSignal, begin: () => Promise<T>): P
 }
 
 function abortedBy({ reason }: AbortSignal): TenureError {
-  return new TenureError('CLIENT_ABORTED', 'aborted by its signal', { cause: reason })
+  const message = 'the call was aborted by the AbortSignal that it was given'
+  return new TenureError('CLIENT_ABORTED', message, { cause: reason })
 }

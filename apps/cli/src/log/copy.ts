@@ -68,6 +68,9 @@ function explain(error: WalError, directory: string): string {
         : `, or start the coordinator with ${flagOf('acceptLoss')} ${place.segment}:${place.offset} to give up everything after that place`
     return `${error.problem}. Run tenure log doctor ${directory} to see what each option would lose. Then restore a backup${start}.`
   }
+  if (error.code === 'WAL_OVERTAKEN') {
+    return `the coordinator deleted a file of ${directory} before it was copied. Raise --history-age or --history-bytes-max of the coordinator, or copy to a faster disk.`
+  }
   return messageWithFlags(error)
 }
 

@@ -10,7 +10,7 @@ export function logPosition(): Kind<NamedPosition> {
   return {
     placeholder: '<lsn|time>',
     accepted:
-      'an LSN (17), a time with a zone (2026-01-02T12:00:00Z), or an offset from the last record (-5m)',
+      'an LSN (17), a time with a zone (2026-01-02T12:00:00Z), or a duration back from the last record (-5m)',
     json: ['string', 'number'],
     parse: parsePosition,
     format: formatPosition,

@@ -59,7 +59,7 @@ function precedence(settings: Command['settings']): string {
   const all = byName(settings)
   if (![...all.values()].some((setting) => acceptsSource(setting, 'environment'))) return ''
   const file = all.has('config') ? 'configuration file, ' : ''
-  return `[NAME] is the environment variable of a flag. Precedence: flags, environment variables, ${file}defaults.`
+  return `The name in brackets after a flag is the environment variable that also sets it. Precedence: flags, environment variables, ${file}defaults.`
 }
 
 function describe(name: string, setting: Setting<unknown>): Row {

@@ -1,5 +1,5 @@
 import { type Answer, type AnswerKind, type NewRequest, transientReasons } from '@tenure/protocol'
-import { check, decidingReasons, RejectedError, TenureError } from '../errors.js'
+import { check, decidingReasons, protocolError, RejectedError, TenureError } from '../errors.js'
 import { aborted, type CallFacts, closed } from '../link/call-errors.js'
 import type { CallOptions, RequestOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
@@ -32,7 +32,7 @@ function unexpectedAnswer(
     return new RejectedError(answer, { requestId, outcomeUnknown })
   }
   const message = `unexpected answer ${answer.kind} to ${request.kind}; expected ${kind}`
-  return new TenureError('CLIENT_PROTOCOL', message, { outcomeUnknown: true, requestId })
+  return protocolError(message, { outcomeUnknown: true, requestId })
 }
 
 export interface DemandRetryOptions extends CallOptions {

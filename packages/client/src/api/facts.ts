@@ -1,6 +1,6 @@
 import type { RetryPolicy } from '@tenure/options'
 import type { Facts } from '@tenure/protocol'
-import { TenureError } from '../errors.js'
+import { protocolError, type TenureError } from '../errors.js'
 
 /** A WAITING or LEASED task is active; the other three states are final. */
 export type TaskState = 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
@@ -242,7 +242,7 @@ function checked(facts: Facts, kinds: FieldKinds): Facts {
 function wrongField(name: string, got: unknown, expected: string): TenureError {
   const shown = got === undefined ? 'missing' : `a ${typeof got}`
   const message = `the answer is invalid: its field ${name} is ${shown}; it must be a ${expected}`
-  return new TenureError('CLIENT_PROTOCOL', message)
+  return protocolError(message)
 }
 
 function copy(value: unknown): unknown {

@@ -6,7 +6,7 @@ import type {
   NewRequest,
   Opening,
 } from '@tenure/protocol'
-import { check, TenureError } from '../errors.js'
+import { check, protocolError, TenureError } from '../errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
 import { demandWithRetry } from './demand.js'
@@ -87,7 +87,7 @@ function checkedNext(
 ): HistoryCursor | undefined {
   if (next === undefined || next.fromLsn > fromLsn) return next
   const message = `the history page from LSN ${fromLsn} continues at ${next.fromLsn}; expected a higher LSN`
-  throw new TenureError('CLIENT_PROTOCOL', message)
+  throw protocolError(message)
 }
 
 function bytesOf({ records, openings }: HistoryFound): number {

@@ -6,7 +6,7 @@ import {
   type Welcome,
 } from '@tenure/protocol'
 import type { Clock, Timer } from '@tenure/seams'
-import { RejectedError, TenureError } from '../errors.js'
+import { protocolError, RejectedError, TenureError } from '../errors.js'
 import { formatEndpoint } from './endpoint.js'
 import type { Socket, Target, Transport } from './transport.js'
 
@@ -113,7 +113,7 @@ export class Connection {
       if (!(error instanceof ProtocolError)) throw error
       const peer = formatEndpoint(this.#target)
       const message = `${peer} sent invalid data: ${error.message}`
-      this.end(new TenureError('CLIENT_PROTOCOL', message, { cause: error }))
+      this.end(protocolError(message, { cause: error }))
     }
   }
 
@@ -151,7 +151,7 @@ export class Connection {
     } else {
       const peer = formatEndpoint(this.#target)
       const message = `${peer} sent ${answer.kind} with the id 0; only a rejection may have this id`
-      this.end(new TenureError('CLIENT_PROTOCOL', message))
+      this.end(protocolError(message))
     }
   }
 

@@ -9,7 +9,12 @@ export interface CallFacts {
 const neverSent: CallFacts = { wasSent: false }
 
 export function aborted(signal: AbortSignal | undefined, call = neverSent): TenureError {
-  return make('CLIENT_ABORTED', 'aborted by its signal', call, signal?.reason)
+  return make(
+    'CLIENT_ABORTED',
+    'the call was aborted by the AbortSignal that it was given',
+    call,
+    signal?.reason,
+  )
 }
 
 export function closed(call = neverSent): TenureError {

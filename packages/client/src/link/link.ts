@@ -8,7 +8,7 @@ import {
 import { frameHeadBytes } from '@tenure/protocol/internal'
 import type { Clock, Random } from '@tenure/seams'
 import { Dialer } from '../connection/dialer.js'
-import { check, RejectedError, TenureError } from '../errors.js'
+import { check, protocolError, RejectedError, TenureError } from '../errors.js'
 import { Aborts } from './aborts.js'
 import { Call, type Settle } from './call.js'
 import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'
@@ -196,7 +196,7 @@ export class Link {
     const { known, request } = this.#table.answered(answer.id)
     if (!known) {
       const message = `the coordinator answered request ${answer.id} with ${answer.kind}, but this request was never sent`
-      this.#dialer.open?.end(new TenureError('CLIENT_PROTOCOL', message))
+      this.#dialer.open?.end(protocolError(message))
       return
     }
     request?.settle(answer)

@@ -254,7 +254,8 @@ export class Coordinator {
       if (expiring !== undefined) this.#commits.tasks.wait(expiring, pending)
       else pending.answer({ kind: 'empty', id: request.id })
     } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
-      pending.answer(rejectedForNow(request.id, 'TOO_MANY', tooManyRetryMs))
+      const message = 'too many lease requests wait on all connections (waitingPollsMax)'
+      pending.answer(rejectedForNow(request.id, 'TOO_MANY', tooManyRetryMs, message))
     } else {
       this.#wait(pending, request, rankOf(advice) !== noCapacity)
     }

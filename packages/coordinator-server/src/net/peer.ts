@@ -182,7 +182,9 @@ export class Peer implements Flushable {
       return rejected(id, 'FORBIDDEN', `the role ${role} may not send ${kind}`)
     }
     const isOneTooMany = this.#connection.polls > this.#context.limits.pollsPerConnectionMax
-    return isPoll && isOneTooMany ? rejectedForNow(id, 'TOO_MANY', tooManyRetryMs) : undefined
+    if (!isPoll || !isOneTooMany) return undefined
+    const message = 'too many lease requests wait on this connection (pollsPerConnectionMax)'
+    return rejectedForNow(id, 'TOO_MANY', tooManyRetryMs, message)
   }
 
   #greet(hello: Hello | OtherVersion): void {

@@ -45,11 +45,12 @@ export class Peers {
     const { address } = socket
     const { connectionsMax, connectionsPerAddressMax } = this.#limits
     const connections = this.#connections
-    if (
-      connections.size >= connectionsMax ||
-      connections.from(address) >= connectionsPerAddressMax
-    ) {
-      this.#refuse(socket)
+    if (connections.size >= connectionsMax) {
+      this.#refuse(socket, 'too many connections (connectionsMax)')
+      return
+    }
+    if (connections.from(address) >= connectionsPerAddressMax) {
+      this.#refuse(socket, 'too many connections from this address (connectionsPerAddressMax)')
       return
     }
     connections.add(address)
@@ -105,8 +106,7 @@ export class Peers {
     for (const peer of this.#peers) peer.destroy()
   }
 
-  #refuse(socket: Socket): void {
-    const message = 'too many connections'
+  #refuse(socket: Socket, message: string): void {
     this.#context.onViolation(socket.address, 'TOO_MANY', message)
     if (this.#refused >= this.#refusedMax) {
       socket.destroy()

@@ -116,7 +116,7 @@ export function lost(lsn: number, why: string): SharedLogError {
   return new SharedLogError(
     'LOG_LOST',
     `the shared log has lost records: a copy reaches LSN ${lsn}, but ${why}`,
-    'Stop all coordinators, and begin the shared log anew from the copy that reaches furthest',
+    'Stop all coordinators, and create a new shared log from the data directory with the highest last LSN',
   )
 }
 

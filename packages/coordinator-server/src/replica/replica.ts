@@ -362,7 +362,7 @@ export class Replica implements CommitLog {
     const { bytes: used, bytesMax } = this.#range
     if (used + bytes > bytesMax * (1 - shareKeptBack[urgency])) {
       throw new WalError('WAL_NO_SPACE', 'the shared log is full', {
-        remedy: 'Give it more space; it also gets space when a checkpoint allows to remove entries',
+        remedy: 'Give it more space, or wait for the next checkpoint, which frees space',
       })
     }
     return this.#parts.copy.claim(bytes, urgency)
@@ -507,7 +507,10 @@ export class Replica implements CommitLog {
   }
 
   #notLeading(): CoordinatorError {
-    return new CoordinatorError('LEADERSHIP_LOST', 'this coordinator does not lead')
+    return new CoordinatorError(
+      'LEADERSHIP_LOST',
+      'this coordinator is not the active one; send the request to the active coordinator',
+    )
   }
 }
 

@@ -190,7 +190,7 @@ export class Blobs {
 function full(what: string, max: number): StateMachineError {
   return new StateMachineError(
     'STATE_FULL',
-    `the state is full: it can hold at most ${max} ${what}`,
+    `too many payloads and results are stored: at most ${max} ${what} are possible; lower knobs.tasksBytesMax or knobs.retentionMs`,
   )
 }
 

@@ -21,6 +21,7 @@ import {
 import { extentOf } from '../format/stamps.js'
 import type { Lsn } from '../lsn.js'
 import { Scanner } from '../scan/scanner.js'
+import { describeFinding } from '../scan/verdict.js'
 import { isBytes } from '../write/records.js'
 
 /**
@@ -195,7 +196,7 @@ export async function* readCheckpoint(
       if (batch === undefined) {
         throw badCheckpoint(
           name,
-          `it is incomplete at byte ${scanner.offset}: ${scanner.finding?.kind}`,
+          `it is incomplete at byte ${scanner.offset}: ${describeFinding(scanner.finding!)}`,
         )
       }
       if (batch.header.count === 0) break

@@ -70,7 +70,7 @@ export class LogCopier {
     throw new WalError(
       'WAL_OVERTAKEN',
       `the copy of ${this.#from.root} failed ${attemptsMax} times, because a truncation removed a file before it was copied`,
-      { remedy: 'Truncate less of the log, or copy to a faster disk' },
+      { remedy: 'Truncate the log later, or copy to a faster disk' },
     )
   }
 

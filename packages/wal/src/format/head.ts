@@ -128,13 +128,19 @@ export class HeadFile {
   async refuseIfSuperseded(own: Head): Promise<void> {
     const head = await readHead(this.#disk, this.#layout)
     if (isSame(head, own)) return
-    const why =
-      typeof head === 'object'
-        ? `another process opened the log for writing: HEAD has its epoch ${head.epoch}`
-        : 'its HEAD file is missing or damaged'
-    throw new WalError('WAL_FENCED', `the writer of epoch ${own.epoch} stopped: ${why}`, {
-      remedy: 'Stop the other process, if there is one, and open the log again',
-    })
+    if (typeof head === 'object') {
+      const epochs = `epoch ${head.epoch} after ${own.epoch}`
+      throw new WalError(
+        'WAL_FENCED',
+        `another process opened this log for writing (${epochs}), so this one stopped`,
+        { remedy: 'Stop the other process, then restart this one' },
+      )
+    }
+    throw new WalError(
+      'WAL_FENCED',
+      `the HEAD file of this log is missing or damaged, so this process stopped writing (epoch ${own.epoch})`,
+      { remedy: 'Find out what changed the file, then open the log again' },
+    )
   }
 
   /** Fails with `WAL_FENCED` if another process has created a segment since `HEAD` was read. */

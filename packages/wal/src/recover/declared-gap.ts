@@ -44,7 +44,9 @@ function contradiction(
   latestClockMs: number,
 ): string | undefined {
   if (nowMs < latestClockMs) return `but the log was written at ${timeOf(latestClockMs)}`
-  if (firstLsn > lsnMax) return `which is later than the time of the last LSN, ${lsnMax}`
+  if (firstLsn > lsnMax) {
+    return `which is so far ahead that no LSN is left for it (the maximum is ${lsnMax})`
+  }
   if (firstLsn > highestLsn) return undefined
   const reachedMs = clockLsnStartMs + Math.ceil((highestLsn + 1) / lsnsPerMs)
   return `but LSN ${highestLsn} may have been issued, and the clock gives a higher one only from ${timeOf(reachedMs)} on`

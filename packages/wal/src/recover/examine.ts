@@ -8,7 +8,7 @@ import { checkpointPath, type Layout, segmentPath } from '../format/layout.js'
 import { batchHeaderBytes, recordHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
 import { Scanner } from '../scan/scanner.js'
-import { judge } from '../scan/verdict.js'
+import { describeFinding, judge } from '../scan/verdict.js'
 import type { Depth, Examination, Gap, Segment } from './examination.js'
 import { takeInventory } from './inventory.js'
 import {
@@ -311,7 +311,7 @@ class Examiner {
     const { lastLsn } = previous
     if (end.offset < previous.offset) {
       const why =
-        `${scanner.finding?.kind} found where acknowledged data should be: ` +
+        `${describeFinding(scanner.finding!)}, where acknowledged data should be: ` +
         `segment ${next.sequence} records that this one continues to byte ${previous.offset} and LSN ${previous.lastLsn}`
       if (this.#isCovered(lastLsn)) {
         this.#reportCovered({ ...place, firstMissingLsn: end.lastLsn + 1, why }, next)

@@ -122,7 +122,8 @@ async function examineAlone(disk: Disk, layout: Layout): Promise<Examination> {
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error
     const problem = `another process changed ${layout.root} while this process opened the log`
-    throw new WalError('WAL_FENCED', problem, { remedy: 'Stop one of the two', cause: error })
+    const remedy = 'Stop one of the two processes, and open the log again'
+    throw new WalError('WAL_FENCED', problem, { remedy, cause: error })
   }
 }
 
@@ -136,7 +137,13 @@ function refuseOtherIdentity(
   if (fresh) return
   if (change === 'detach' ? era === 0 : copyOf === undefined && era !== 0) {
     throw change === 'detach'
-      ? new WalError('WAL_NOT_THIS_COPY', `${root} is a log of its own, not a copy of a shared log`)
+      ? new WalError(
+          'WAL_NOT_THIS_COPY',
+          `${root} is a log of its own, not a copy of a shared log`,
+          {
+            remedy: 'Open it with openLog, without detachCopy',
+          },
+        )
       : new WalError('WAL_COPY_OF_SHARED_LOG', `${root} is a copy of a shared log`, {
           remedy: 'Open it with options.copyOf, or make it a log of its own with detachCopy',
         })

@@ -8,6 +8,7 @@ import { fileHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
 import { refuseReused } from './reuse.js'
 import { Scanner } from './scanner.js'
+import { describeFinding } from './verdict.js'
 
 /**
  * Consecutive records. They are views of a reused buffer: copy a record to keep it beyond the next
@@ -63,14 +64,14 @@ export function damageFound(
   lastMissingLsn: Lsn,
   coveredBy?: Lsn,
 ): WalDamageError {
-  const { finding, offset, nextLsn } = scanner
+  const { offset, nextLsn } = scanner
   return new WalDamageError({
     kind: 'corrupt',
     file: segmentPath(name),
     offset,
     firstMissingLsn: nextLsn,
     lastMissingLsn,
-    why: `${finding?.kind} found where acknowledged data should be`,
+    why: `${describeFinding(scanner.finding!)}, where acknowledged data should be`,
     coveredBy,
   })
 }
@@ -132,6 +133,8 @@ export function removedError(asked: Lsn, first: Lsn): WalError {
   return new WalError(
     'WAL_FORGOTTEN',
     `LSN ${asked} was removed by a truncation; the first remaining record is LSN ${first}`,
-    { remedy: `Read from LSN ${first} on, after a checkpoint that covers the records before it` },
+    {
+      remedy: `First load a checkpoint at LSN ${first - 1} or later, then read the records after it`,
+    },
   )
 }

@@ -86,6 +86,29 @@ export function judge(
   }
 }
 
+/** What stands where the next batch should begin. */
+export function describeFinding(finding: Finding): string {
+  switch (finding.kind) {
+    case 'full':
+      return 'the end of the file'
+    case 'discontinuous':
+      return `a batch that is stale or in the wrong place (${finding.why})`
+    case 'undecodable':
+      return `a batch that does not decode (${finding.why})`
+    case 'read-error':
+      return `an unreadable part of the file (${messageOf(finding.cause)})`
+    default:
+      return phrases[finding.kind]
+  }
+}
+
+const phrases: Record<Invalid, string> = {
+  'no-header': 'no batch begins here',
+  'torn-body': 'a body of which sectors were not written',
+  'bad-header': 'a header with a wrong checksum',
+  'bad-body': 'a body with a wrong checksum',
+}
+
 function evidenceIn(behind: Remainder, expectedBatch: number): Evidence {
   if (behind.later === undefined) return behind.isWritten ? 'sectors' : 'nothing'
   return behind.syncedThrough >= expectedBatch ? 'synced batch' : 'unsynced batch'

@@ -369,7 +369,18 @@ export class Execution implements RunEvents, Armable {
 }
 
 function leaseLost(why: LossReason): WorkerError {
-  return new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
+  return new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${describeLoss(why)}`)
+}
+
+function describeLoss(why: LossReason): string {
+  switch (why) {
+    case 'DEADLINE':
+      return "its deadline has passed by this worker's clock, so the coordinator will most likely drop the result"
+    case 'GRANTED_ANEW':
+      return 'this worker was granted the same task again, so the result of this attempt will be dropped'
+    default:
+      return `the coordinator rejected a heartbeat with ${why}, so the result will be dropped`
+  }
 }
 
 const timeoutReason = 'timeout: the execution window is over'

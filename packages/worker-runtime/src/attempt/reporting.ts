@@ -121,7 +121,10 @@ function toVerdict(answer: Answer | TenureError): Exclude<Verdict, Unanswered> |
     case 'rejected':
       return meaningOf(answer.reason) === 'transient' ? new RejectedError(answer) : answer
     default:
-      return new TenureError('CLIENT_PROTOCOL', `a report was answered with ${answer.kind}`)
+      return new TenureError(
+        'CLIENT_PROTOCOL',
+        `a report was answered with ${answer.kind}. Use a worker of the coordinator's release, or report a bug`,
+      )
   }
 }
 

@@ -55,7 +55,7 @@ export const explain = defineVerb({
         help: 'Read the log in this directory instead of asking a coordinator.',
       }),
       at: flag(logPosition(), {
-        help: 'Moment of the log at which to explain the task: a record number (LSN, 17), a time (2026-01-02T12:00Z), or a time before the last record (-5m).',
+        help: 'Moment of the log at which to explain the task: a record number (its LSN, for example 17), a time (2026-01-02T12:00Z), or a duration back from the last record (-5m).',
       }),
     },
     ...outputSettings,

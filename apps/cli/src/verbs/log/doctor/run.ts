@@ -20,7 +20,8 @@ import { showFinding } from './show.js'
 export const doctor = defineVerb({
   summary:
     'Diagnose a log that does not open: the damage, the affected tasks, and the loss of each repair. Changes nothing ' +
-    'without --accept-loss. Exit code 0: the log opens; 1: it does not open; 2: it could not be read.',
+    'without --accept-loss. Exit code 0: the log opens; 1: it is damaged and does not open; 2: the directory or a file ' +
+    'could not be read (wrong path, no permission).',
   examples: [
     { line: 'tenure log doctor tenure-data', help: 'Diagnose a log.' },
     {
@@ -43,7 +44,7 @@ export const doctor = defineVerb({
   prepare({ values: { directory, acceptLoss: place, nextLsn, json } }) {
     if (nextLsn !== undefined && place === undefined) {
       throw new ConfigError(
-        `${flagOf('nextLsn')} requires ${flagOf('acceptLoss')}, the place that this command names without flags`,
+        `${flagOf('nextLsn')} requires ${flagOf('acceptLoss')} <place>; run this command without flags to see the place`,
       )
     }
     return withLog(directory, async (host) => {
