@@ -83,7 +83,7 @@ const listening = {
     option: 'httpPort',
   }),
   httpAllowedHosts: setting(listOf(hostName()), {
-    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. A request whose Host header has another name gets status 421, against DNS rebinding.',
+    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. A request whose Host header has another name is answered with status 421, which protects against DNS rebinding.',
     option: 'httpAllowedHosts',
   }),
 }
@@ -126,7 +126,7 @@ const leases = {
   }),
   executionWindow: setting(duration(...knobRanges.executionWindowMs), {
     fallback: defaultKnobs.executionWindowMs,
-    help: 'Maximum duration of an attempt, for tasks submitted without an execution window.',
+    help: 'Maximum duration of one attempt, even with heartbeats. A task can be submitted with a window of its own.',
     option: 'knobs.executionWindowMs',
   }),
   waitMax: setting(duration(...knobRanges.waitMsMax), {
@@ -139,7 +139,7 @@ const leases = {
 const retries = {
   maxRetries: setting(whole(...retryRanges.maxRetries), {
     fallback: defaultRetryPolicy.maxRetries,
-    help: 'Maximum retries of a failed task, for tasks submitted without a retry policy.',
+    help: 'Maximum retries of a failed task. A task can be submitted with a retry policy of its own.',
     option: 'knobs.retryPolicy.maxRetries',
   }),
   backoff: setting(choice('fixed', 'exponential'), {
@@ -179,7 +179,7 @@ const taskLimits = {
   }),
   tasksBytesMax: setting(bytes(...knobRanges.tasksBytesMax), {
     fallback: defaultKnobs.tasksBytesMax,
-    help: 'Maximum memory for all tasks; further submissions are rejected with OVERLOADED.',
+    help: 'Maximum memory for the payloads and results of all tasks, ended ones included; further submissions are rejected with OVERLOADED.',
     option: 'knobs.tasksBytesMax',
   }),
   retention: setting(duration(...knobRanges.retentionMs), {
@@ -245,17 +245,17 @@ const connectionLimits = {
   }),
   handshakeTimeout: setting(duration(1, largestCount), {
     fallback: defaultLimits.handshakeMs,
-    help: 'Time allowed to connect and send a valid hello.',
+    help: 'Time that a new connection has to send a valid hello, its first message.',
     option: 'limits.handshakeMs',
   }),
   frameTimeout: setting(duration(1, largestCount), {
     fallback: defaultLimits.frameMs,
-    help: 'Time allowed to finish sending a message.',
+    help: 'Time that a peer has to finish a message that it began to send.',
     option: 'limits.frameMs',
   }),
   unsentBytesMax: setting(bytes(65_536, largestCount), {
     fallback: defaultLimits.unsentBytesMax,
-    help: 'Send buffer limit per connection; above it, no further requests are processed.',
+    help: 'Send buffer limit per connection; above it, the coordinator processes no further requests of that connection.',
     option: 'limits.unsentBytesMax',
   }),
   slowReaderTimeout: setting(duration(1, largestCount), {

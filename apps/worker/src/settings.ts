@@ -87,7 +87,7 @@ const http = {
     help: 'Port that serves /metrics, /healthz and /readyz; 0 picks a free port, off disables it.',
   }),
   httpAllowedHosts: setting(listOf(hostName()), {
-    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. A request whose Host header has another name gets status 421, against DNS rebinding.',
+    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. A request whose Host header has another name is answered with status 421, which protects against DNS rebinding.',
   }),
 }
 

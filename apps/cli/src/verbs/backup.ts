@@ -7,7 +7,7 @@ import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const backup = defineVerb({
   summary:
-    'Back up the log of a coordinator, running or not. The backup holds everything that was acknowledged before it began. It is read back to verify it, and is either complete or absent.',
+    'Back up the log of a coordinator, running or not. The backup holds everything that was acknowledged before it began. The command reads it back to verify it, and leaves no backup if it fails.',
   examples: [
     {
       line: 'tenure backup /var/lib/tenure --to /backups/tenure-2026-01-02',

@@ -7,7 +7,7 @@ import { outputSettings } from '../terminal/json.js'
 
 export const kill = defineVerb({
   summary:
-    'Stop tasks that are WAITING or LEASED permanently; they become DEAD. The worker of a LEASED task learns it from its next heartbeat. If the coordinator uses tokens, this needs one with the role admin.',
+    'Permanently stop tasks that are WAITING or LEASED; they become DEAD. The worker of a LEASED task is told at its next heartbeat. If the coordinator uses tokens, this needs one with the role admin.',
   examples: [
     { line: 'tenure kill 17 --reason "wrong address"', help: 'Stop task 17 with a reason.' },
     {

@@ -26,7 +26,7 @@ export const restore = defineVerb({
         help: 'New data directory; must be empty or not exist.',
       }),
       nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
-        help: 'First LSN of the restored log, higher than every LSN and id that the coordinator ever issued (default: a safe one from the clock).',
+        help: 'First LSN of the restored log, higher than every LSN and id that the coordinator ever issued (default: computed from the clock).',
       }),
     },
     ...outputSettings,

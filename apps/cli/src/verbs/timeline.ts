@@ -49,7 +49,7 @@ export const timeline = defineVerb({
     },
     {
       line: 'tenure timeline ./data --repeated --from 2026-01-02T12:00Z --out twice.svg',
-      help: 'Draw the tasks that ran more than once since then.',
+      help: 'Draw the tasks that ran more than once since a given time.',
     },
   ],
   settings: {

@@ -76,7 +76,8 @@ function describe(name: string, setting: Setting<unknown>): Row {
 /** Quotes free text: the queue "default" is not a keyword. */
 function shownDefault(kind: Kind<unknown>, fallback: unknown): string {
   const shown = kind.format(fallback)
-  return typeof fallback === 'string' && kind.choices === undefined ? `"${shown}"` : shown
+  const isText = typeof fallback === 'string' || Array.isArray(fallback)
+  return isText && kind.choices === undefined ? `"${shown}"` : shown
 }
 
 function headOf(name: string, setting: Setting<unknown>): string {

@@ -86,7 +86,7 @@ export function judge(
   }
 }
 
-/** What stands where the next batch should begin. */
+/** Names the content at the place where the next batch should begin. */
 export function describeFinding(finding: Finding): string {
   switch (finding.kind) {
     case 'full':

@@ -37,7 +37,7 @@ export const explain = defineVerb({
     },
     {
       line: 'tenure explain --log /var/lib/tenure 17 --at 2026-01-02T12:00:00Z',
-      help: 'Explain what was known of task 17 at that time.',
+      help: 'Explain what the log said about task 17 at a given time.',
     },
   ],
   settings: {

@@ -9,7 +9,7 @@ import { logCheckFacts, showLogCheck } from './show.js'
 export const verify = defineVerb({
   summary:
     'Check the integrity of a log: every checksum, every checkpoint, and that each record is allowed after the records before it. Changes nothing, and works with a running coordinator. ' +
-    'Exit code 0: good; 1: damaged, or a rule is broken; 2: it could not be read. An unfinished write at the end ' +
+    'Exit code 0: good; 1: damaged, or a record breaks a rule; 2: the directory or a file could not be read (wrong path, no permission). An unfinished write at the end ' +
     'is not damage.',
   examples: [
     { line: 'tenure log verify tenure-data', help: 'Check a log.' },
