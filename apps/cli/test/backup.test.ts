@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startCoordinator } from '@tenure/coordinator-server'
 import { Book, writeLog } from '@tenure/testing-histories'
-import { openReadOnly } from '@tenure/wal'
+import { openReadOnly, WalError } from '@tenure/wal'
 import t, { type Test } from 'tap'
+import { reportWalErrors } from '../src/log/copy.js'
 import { showCheckpoint } from '../src/verbs/checkpoint.js'
 import { golden, normalise } from './golden.js'
 import { transcript, type } from './terminal.js'
@@ -176,6 +177,21 @@ t.test('a checkpoint without replayed records is shown like any other', async (t
   const made = { lsn: 2, replayed: 0, replayMs: 1, writeMs: 2, removed }
   t.match(showCheckpoint({ ...made, tasks: 2 }), /^Made a checkpoint of 2 tasks at LSN 2 in/)
   t.match(showCheckpoint(made), /^No checkpoint made: there are no records after the one at LSN 2/)
+})
+
+t.test('a backup that the coordinator overtook says what to raise', async (t) => {
+  let said = ''
+  const write = (text: string | Uint8Array) => {
+    said += text
+  }
+  const code = await reportWalErrors({ stderr: { fd: 2, write } }, 'DIR', async () => {
+    throw new WalError('WAL_OVERTAKEN', 'the copy failed')
+  })
+  t.equal(code, 1)
+  t.match(
+    said,
+    /^tenure: the coordinator deleted a file of DIR before it was copied\. Raise --history-age or/,
+  )
 })
 
 t.test('the JSON of explain', async (t) => {

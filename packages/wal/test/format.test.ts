@@ -7,7 +7,7 @@ import { readUint64, viewOf, writeUint64 } from '../src/format/bytes.js'
 import { extentOf, Stamps } from '../src/format/stamps.js'
 import { makeCheckpoint, openLog, verifyLog } from '../src/index.js'
 import { type Finding, type Remainder, sectorsIn } from '../src/scan/scanner.js'
-import { judge } from '../src/scan/verdict.js'
+import { describeFinding, judge } from '../src/scan/verdict.js'
 import { backUp, destination, restore } from './copies.js'
 import { goldenDirectory, goldenFiles, makeGoldenLog } from './fixtures/golden.js'
 import { appendOneByOne, directory, range, rejection, replayedLsns, World } from './world.js'
@@ -167,6 +167,24 @@ t.test('the verdict table', async (t) => {
       t.equal(copy.kind, inCopy, `${finding.kind} in a copy: ${copy.why}`)
     }
   }
+})
+
+t.test('every finding has words for a message', async (t) => {
+  const cause = new Error('EIO')
+  const words: Array<[Finding, string]> = [
+    [{ kind: 'full' }, 'the end of the file'],
+    [{ kind: 'no-header' }, 'no batch begins here'],
+    [{ kind: 'torn-body' }, 'a body of which sectors were not written'],
+    [{ kind: 'bad-header' }, 'a header with a wrong checksum'],
+    [{ kind: 'bad-body' }, 'a body with a wrong checksum'],
+    [
+      { kind: 'discontinuous', why: 'LSN 1' },
+      'a batch that is stale or in the wrong place (LSN 1)',
+    ],
+    [{ kind: 'undecodable', why: 'short' }, 'a batch that does not decode (short)'],
+    [{ kind: 'read-error', cause }, 'an unreadable part of the file (EIO)'],
+  ]
+  for (const [finding, expected] of words) t.equal(describeFinding(finding), expected)
 })
 
 // ---- the count of starts

@@ -243,7 +243,9 @@ t.test(
     await world.advance(heartbeatMs)
     world.coordinator.take('heartbeat').reject('TASK_TERMINAL')
     await world.rest()
-    t.match(run.aborts, [{ code: 'WORKER_LEASE_LOST', message: /TASK_TERMINAL/ }])
+    t.match(run.aborts, [
+      { code: 'WORKER_LEASE_LOST', message: /heartbeat with TASK_TERMINAL, so the/ },
+    ])
     t.strictSame(world.words('leaseLost'), ['TASK_TERMINAL'])
     t.equal(world.coordinator.waiting('lease').length, 0)
     run.returns('late')
@@ -441,6 +443,7 @@ t.test('the end of the window and of the lease terminate the handler once', asyn
   const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
   await world.advance(100_000)
   t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER', 'WORKER_LEASE_LOST'])
+  t.match(run.aborts.at(-1)?.message, /deadline has passed .* most likely drop the result$/)
   t.equal(world.calls('handlerStuck').length, 1)
   run.returns()
 })
@@ -453,6 +456,15 @@ t.test('a second grant of a task means that its first lease is lost', async (t) 
   t.equal(run.isTerminated, true)
   t.match(world.words('leaseLost'), ['GRANTED_ANEW'])
   t.strictSame(next.abortCodes, [])
+})
+
+t.test('a handler that cannot be terminated is told that its task was granted again', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  world.isolation.terminates = 'never'
+  const run = await world.grant()
+  await world.grant({ taskId: run.work.taskId, attempt: 2 })
+  t.match(run.aborts, [{ message: /granted the same task again, so .* will be dropped$/ }])
+  run.returns()
 })
 
 // ---- deferred timers

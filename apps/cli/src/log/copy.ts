@@ -32,7 +32,7 @@ export async function copyWithProgress<T>(
 
 /** Prints a `WalError` as one line. */
 export async function reportWalErrors(
-  host: Host,
+  host: Pick<Host, 'stderr'>,
   directory: string,
   act: () => Promise<number>,
 ): Promise<number> {
