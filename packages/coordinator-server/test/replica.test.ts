@@ -256,6 +256,24 @@ t.test(
   },
 )
 
+t.test('a leader that is behind catches up more slowly than a worker allows for', async (t) => {
+  const { cluster, leader } = await running()
+  const standby = standbyOf(cluster)
+  standby.skewMs = 3_600_000
+  leader.kill()
+  await cluster.clock.advance(ttlMs + 500)
+  const lastClock = () => {
+    const { last } = cluster.engine.range
+    return decodeEntry(cluster.engine.at(last)!, last).clockMs
+  }
+  const fromMs = lastClock()
+  await cluster.clock.advance(60_000)
+  const gainedMs = lastClock() - fromMs - 60_000
+  // A worker's clockDrift is 1 % by default, and the clocks of two machines differ as well.
+  t.ok(gainedMs < 300, `${gainedMs} ms in a minute, beside the time between two entries`)
+  await cluster.stop()
+})
+
 t.test('a copy starts as nothing else, and follows after any power loss', async (t) => {
   const { cluster } = await running()
   for (let round = 0; round < 20; round++) {
