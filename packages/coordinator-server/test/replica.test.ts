@@ -87,6 +87,18 @@ t.test('the standby leads immediately after a resignation', async (t) => {
   await cluster.stop()
 })
 
+t.test('a resignation comes after everything else', async (t) => {
+  const { cluster, leader } = await running()
+  for (let index = 0; index < 5; index++) void leader.submit(`task l${index}`)
+  await leader.replica?.resign()
+  await cluster.clock.advance(10)
+  t.equal(cluster.acknowledged.size, 10)
+  const { last } = cluster.engine.range
+  t.ok([last, last - 1].some((seq) => decodeEntry(cluster.engine.at(seq)!, seq).kind === 'resign'))
+  await checkAll(t, cluster)
+  await cluster.stop()
+})
+
 t.test('a leader that was paused is fenced, and acknowledges nothing', async (t) => {
   const lost = new Set<string>()
   const { cluster, leader } = await running({
@@ -164,22 +176,23 @@ t.test('entries of strangers, and damaged ones, stop every node by name', async 
   const { last } = cluster.engine.range
   const bytes = Buffer.from(cluster.engine.at(last)!)
   const entry = decodeEntry(bytes, last)
-  const next = { ...entry, records: [], chain: entry.crc, number: 99 }
-  const cases: [string, Uint8Array][] = [
-    ['LOG_FOREIGN', Buffer.from('hello')],
-    ['LOG_FOREIGN', encodeEntry({ ...next, logId: 'ff'.repeat(16) }).bytes],
-    ['LOG_FOREIGN', encodeEntry({ ...next, era: 2 }).bytes],
-    ['LOG_DAMAGED', encodeEntry({ ...next, chain: 1 }).bytes],
-    ['LOG_DAMAGED', encodeEntry({ ...next, epoch: next.epoch + 1 }).bytes],
-    ['LOG_DAMAGED', encodeEntry({ ...next, kind: 'epoch' }).bytes],
-    ['LOG_DAMAGED', encodeEntry({ ...next, firstLsn: 99 }).bytes],
-    ['LOG_DAMAGED', bytes.subarray(0, 100)],
+  const firstLsn = entry.firstLsn + entry.records.length
+  const next = { ...entry, records: [], firstLsn, chain: entry.crc, number: 99 }
+  const cases: [string, RegExp, Uint8Array][] = [
+    ['LOG_FOREIGN', /is no entry/, Buffer.from('hello')],
+    ['LOG_FOREIGN', /belongs to log/, encodeEntry({ ...next, logId: 'ff'.repeat(16) }).bytes],
+    ['LOG_FOREIGN', /era 2/, encodeEntry({ ...next, era: 2 }).bytes],
+    ['LOG_DAMAGED', /does not continue/, encodeEntry({ ...next, chain: 1 }).bytes],
+    ['LOG_DAMAGED', /is of epoch 2/, encodeEntry({ ...next, epoch: next.epoch + 1 }).bytes],
+    ['LOG_DAMAGED', /is of epoch 1/, encodeEntry({ ...next, kind: 'epoch' }).bytes],
+    ['LOG_DAMAGED', /begins at LSN 99/, encodeEntry({ ...next, firstLsn: 99 }).bytes],
+    ['LOG_DAMAGED', /bytes instead of/, bytes.subarray(0, 100)],
   ]
-  for (const [code, foreign] of cases) {
+  for (const [code, message, foreign] of cases) {
     const { cluster: other } = await running()
     other.engine.write(foreign)
     await other.clock.advance(100)
-    t.match(standbyOf(other).failure, { code })
+    t.match(standbyOf(other).failure, { code, message })
     await other.clock.advance(ttlMs)
     t.match(other.nodes.find((node) => node.failure !== undefined)?.failure, {})
     t.notOk(other.leader, 'the leader was overtaken')
@@ -255,6 +268,24 @@ t.test(
     await cluster.stop()
   },
 )
+
+t.test('a leader that is behind catches up more slowly than a worker allows for', async (t) => {
+  const { cluster, leader } = await running()
+  const standby = standbyOf(cluster)
+  standby.skewMs = 3_600_000
+  leader.kill()
+  await cluster.clock.advance(ttlMs + 500)
+  const lastClock = () => {
+    const { last } = cluster.engine.range
+    return decodeEntry(cluster.engine.at(last)!, last).clockMs
+  }
+  const fromMs = lastClock()
+  await cluster.clock.advance(60_000)
+  const gainedMs = lastClock() - fromMs - 60_000
+  // A worker's clockDrift is 1 % by default, and the clocks of two machines differ as well.
+  t.ok(gainedMs < 300, `${gainedMs} ms in a minute, beside the time between two entries`)
+  await cluster.stop()
+})
 
 t.test('a copy starts as nothing else, and follows after any power loss', async (t) => {
   const { cluster } = await running()

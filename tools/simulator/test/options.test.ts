@@ -18,7 +18,9 @@ t.test('every option is read', async (t) => {
   t.match(parseCommandLine(['--seed', '3', '--events'], 7), { seed: 3, seeds: 1, events: true })
   const one = ['--scenario', 'a.json', '--events']
   t.match(parseCommandLine(one, 7), { scenario: 'a.json', events: true })
-  t.match(parseCommandLine(['--bugs'], 7), { bugs: 'all' })
+  t.match(parseCommandLine(['--bugs'], 7), { bugs: 'all', log: 'any' })
+  t.match(parseCommandLine(['--shared-log'], 7), { log: 'shared' })
+  t.match(parseCommandLine(['--own-log'], 7), { log: 'own' })
   t.match(parseCommandLine(['--bug', 'one'], 7), { bugs: { name: 'one' } })
 })
 
@@ -36,6 +38,8 @@ t.test('invalid options are rejected', async (t) => {
     ],
     [['--minutes', '1', '--seeds', '9'], /^--minutes and --seeds are mutually exclusive/],
     [['--bugs', '--seed', '3'], /^--bugs and --seed are mutually exclusive/],
+    [['--shared-log', '--own-log'], /^--shared-log and --own-log are mutually exclusive/],
+    [['--bugs', '--shared-log'], /^--bugs and --shared-log are mutually exclusive/],
     [['--bugs', '--bug', 'one'], /^--bugs and --bug are mutually exclusive/],
     [['--bug', 'one', '--events'], /^--bug and --events are mutually exclusive/],
     [['--events'], /^--events needs one seed or scenario; /],

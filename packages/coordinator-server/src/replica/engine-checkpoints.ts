@@ -37,8 +37,8 @@ export class EngineCheckpoints {
   readonly #parts: EngineCheckpointsParts
   #isBusy = false
   #missingSinceMs: number | undefined
-  /** Hashes of this node's own state, by LSN. */
-  readonly #ownHashes = new Map<number, string>()
+  /** Hashes of this node's own state, by LSN; `undefined` where its directory no longer has the records. */
+  readonly #ownHashes = new Map<number, string | undefined>()
 
   constructor(parts: EngineCheckpointsParts) {
     this.#parts = parts
@@ -93,7 +93,7 @@ export class EngineCheckpoints {
   /** A standby whose state differs stops: one of the two would decide wrongly. */
   async #compare(lsn: number): Promise<void> {
     if (lsn === 0 || lsn > this.#parts.replica.durableLsn || this.#ownHashes.has(lsn)) return
-    if (await this.#isEqual(lsn)) return
+    if ((await this.#isEqual(lsn)) !== false) return
     throw new SharedLogError(
       'STATE_DIVERGED',
       `this coordinator's state after LSN ${lsn} differs from the checkpoint in the shared log`,
@@ -111,25 +111,36 @@ export class EngineCheckpoints {
       await shared.checkpoints.remove(lsn)
   }
 
-  /** Whether the checkpoint reads back, and holds the state that this node has at its LSN. */
-  async #isEqual(lsn: number): Promise<boolean> {
+  /**
+   * Whether the checkpoint reads back, and holds the state that this node has at its LSN. `undefined` if
+   * this node no longer knows that state.
+   */
+  async #isEqual(lsn: number): Promise<boolean | undefined> {
     const chunks = this.#parts.shared.checkpoints.read(lsn)
     const { facts, rest } = await splitFacts(chunks)
     const hash = hashState(await readState(rest))
-    return hash === facts.stateHash && hash === (await this.#ownHash(lsn))
+    if (hash !== facts.stateHash) return false
+    const own = await this.#ownHash(lsn)
+    return own === undefined ? undefined : own === hash
   }
 
-  async #ownHash(lsn: number): Promise<string> {
-    const known = this.#ownHashes.get(lsn)
-    if (known !== undefined) return known
+  async #ownHash(lsn: number): Promise<string | undefined> {
+    if (!this.#ownHashes.has(lsn)) this.#ownHashes.set(lsn, await this.#findOwnHash(lsn))
+    return this.#ownHashes.get(lsn)
+  }
+
+  async #findOwnHash(lsn: number): Promise<string | undefined> {
     const { dataDir, disk } = this.#parts
     const reader = await openReadOnly(dataDir, { disk })
     const from = reader.checkpoints.find((checkpoint) => checkpoint <= lsn)
     const state = from === undefined ? createState() : await readState(reader.readCheckpoint(from))
-    await replayOnto(state, reader, { until: { lsn } })
-    const hash = hashState(state)
-    this.#ownHashes.set(lsn, hash)
-    return hash
+    try {
+      await replayOnto(state, reader, { until: { lsn } })
+    } catch (error) {
+      if (error instanceof WalError && error.code === 'WAL_FORGOTTEN') return undefined
+      throw error
+    }
+    return hashState(state)
   }
 }
 

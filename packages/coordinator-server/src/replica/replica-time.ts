@@ -1,8 +1,12 @@
 import type { Clock } from '@tenure/seams'
 import type { DecisionClock } from '../decide/decision-time.js'
 
-/** A clock that is behind catches up at no more than this rate: leases then expire hardly earlier. */
-const catchUpRate = 0.05
+/**
+ * A clock that is behind catches up at no more than this rate. Together with the different rates of two
+ * machines' clocks it must stay below a worker's `clockDrift`, 1 % by default: else a lease ends while its
+ * worker still believes in it.
+ */
+const catchUpRate = 0.001
 
 /**
  * `semantics` §14: the decision time of a leader goes on from the newest entry's clock, by this

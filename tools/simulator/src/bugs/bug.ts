@@ -14,6 +14,8 @@ export interface Bug extends Change {
   readonly foundBy: readonly [Sign, ...Sign[]]
   /** Maximum number of seeds within which it has to be found. */
   readonly seedsMax: number
+  /** The kind of log on which it shows. By default a coordinator's own. */
+  readonly log?: 'own' | 'shared'
 }
 
 /** A failing check. If many mistakes can fail the check, also its message. */

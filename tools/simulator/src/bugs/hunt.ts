@@ -9,6 +9,7 @@ import { decisionBugs } from './decision-bugs.js'
 import { logBugs } from './log-bugs.js'
 import { peerBugs } from './peer-bugs.js'
 import { CodeCopy } from './plant.js'
+import { sharedLogBugs } from './shared-log-bugs.js'
 
 /** The result for one planted bug. */
 interface HuntResult {
@@ -81,7 +82,10 @@ export async function hunt(
 async function plantAndHunt(bug: Bug): Promise<HuntResult> {
   const copy = CodeCopy.plant(bug)
   try {
-    return await huntBug(bug, { planted: playerOf(copy.program), sound: playerOf(program) })
+    return await huntBug(bug, {
+      planted: playerOf(copy.program, bug),
+      sound: playerOf(program, bug),
+    })
   } finally {
     copy.remove()
   }
@@ -120,10 +124,10 @@ async function whyNot(
   return (await sound(failure.seed, 1)) === undefined ? undefined : 'also fails without the bug'
 }
 
-function playerOf(program: string): Play {
+function playerOf(program: string, { log = 'own' }: Bug): Play {
   return async (seed, seeds) => {
     const range = ['--seed', `${seed}`, '--seeds', `${seeds}`]
-    const args = [program, ...range, '--threads', '1', '--first', '--json']
+    const args = [program, ...range, '--threads', '1', '--first', '--json', `--${log}-log`]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     const [written, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
     if (written === '') throw new Error(`the simulator printed nothing: ${errors}`)
@@ -148,4 +152,4 @@ function describeOther({ seed, check, message, why }: Other): string {
 }
 
 /** All planted bugs. The simulator must find each of them. */
-export const bugs: readonly Bug[] = [...logBugs, ...decisionBugs, ...peerBugs]
+export const bugs: readonly Bug[] = [...logBugs, ...decisionBugs, ...peerBugs, ...sharedLogBugs]

@@ -4,6 +4,8 @@ import { holds } from '../violation.js'
 /** What a coordinator has read of the shared log, and heard of its end. */
 interface Reader {
   readonly sinceMs: number
+  /** An append of the life before may still arrive. */
+  readonly formerEndMs: number
   /** The last entry that it has read, when, and whether it had read everything before. */
   seq: number
   heardMs: number
@@ -23,6 +25,8 @@ interface Stored {
 /** Clocks of machines differ by at most this much. */
 const rateMax = 1.005
 const check = 'a take-over moves no time'
+/** An append arrives at most this late. */
+const lateMsMax = 6000
 /** A process that runs for this long has been asked by every take-over that began since. */
 const settledMs = 3000
 
@@ -34,6 +38,8 @@ export class TakeOvers {
   readonly #nowMs: () => number
   readonly #ttlMs: number
   readonly #readers = new Map<string, Reader>()
+  /** When the last life of a coordinator ended. */
+  readonly #ends = new Map<string, number>()
   #last: Stored | undefined
 
   constructor(nowMs: () => number, ttlMs: number) {
@@ -45,11 +51,13 @@ export class TakeOvers {
   begins(address: string): void {
     const sinceMs = this.#nowMs()
     const nothing = { seq: 0, heardMs: sinceMs, isLive: false, range: undefined, asked: undefined }
-    this.#readers.set(address, { sinceMs, ...nothing, isRangeUnknown: true })
+    const formerEndMs = this.#ends.get(address) ?? Number.NEGATIVE_INFINITY
+    this.#readers.set(address, { sinceMs, formerEndMs, ...nothing, isRangeUnknown: true })
   }
 
   ends(address: string): void {
     this.#readers.delete(address)
+    this.#ends.set(address, this.#nowMs())
   }
 
   followed(address: string, seq: number): void {
@@ -97,7 +105,7 @@ export class TakeOvers {
       const told = `the clock moves by ${passedMs} ms, and the time to live is ${this.#ttlMs} ms`
       holds(passedMs >= this.#ttlMs - 1, check, says(told))
     }
-    if (reader === undefined) return
+    if (reader === undefined || this.#nowMs() - reader.formerEndMs < lateMsMax) return
     const { range, heardMs, isLive } = reader
     if (before.entry.kind !== 'resign') {
       const askedMs = range?.last === seq - 1 ? range.askedMs : 0

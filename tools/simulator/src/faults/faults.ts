@@ -8,6 +8,7 @@ import { metricFaults } from './metric-faults.js'
 import { preconditionFaults } from './precondition-faults.js'
 import { recycleFaults } from './recycle-faults.js'
 import { sharedCopyFaults } from './shared-copy-faults.js'
+import { sharedLogFaults } from './shared-log-faults.js'
 import { startFaults } from './start-faults.js'
 import { stateFaults } from './state-faults.js'
 import { submissionFaults } from './submission-faults.js'
@@ -27,6 +28,7 @@ export const faults: readonly Fault[] = [
   ...logFaults,
   ...recycleFaults,
   ...sharedCopyFaults,
+  ...sharedLogFaults,
   ...wireFaults,
   ...httpPortFaults,
   ...workerFaults,

@@ -52,7 +52,6 @@ export const probeNames = [
   'a coordinator was deposed',
   'a coordinator lost its engine',
   'the shared log was full',
-  'a copy began anew',
 ] as const
 
 export type Probe = (typeof probeNames)[number]

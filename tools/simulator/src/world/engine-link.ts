@@ -6,8 +6,12 @@ export function engineLink(log: SharedLog, process: Process): SharedLog {
   const turn = () => new Promise<void>((resolve) => process.run(resolve))
   const ask = async <T>(work: () => Promise<T>): Promise<T> => {
     await turn()
-    // The answer, or the refusal, waits for the process.
-    return work().finally(turn)
+    try {
+      return await work()
+    } finally {
+      // The answer, or the refusal, waits for the process.
+      await turn()
+    }
   }
   const { checkpoints } = log
   async function* follow(after: number, signal: AbortSignal): AsyncGenerator<StoredEntry> {

@@ -360,7 +360,7 @@ export class Machine implements LifeHost {
         this.#isHalted = true
         return undefined
       case 'LOG_TRUNCATED':
-        this.#stage.probes.reach('a copy began anew')
+        this.#stage.events.add(`${this.address} begins its copy anew`)
         this.countFaults()
         this.#disk = this.#newDisk()
         return downMs

@@ -111,9 +111,12 @@ export class Membership {
     }
   }
 
+  // After a loss there is nothing to compare with: see `SharedEngine`.
+
   /** A leader applies what the engine has stored, and nothing else. */
   checkApplied(lsn: number, record: LogRecord): void {
     const { ledger } = this.#stage
+    if (this.#engine.isLost) return
     holds(lsn <= ledger.lastLsn, 'a coordinator decides by the shared log', () => {
       return `${this.address} applied LSN ${lsn}, and the shared log ends at ${ledger.lastLsn}`
     })
@@ -124,6 +127,7 @@ export class Membership {
   /** States at the same LSN are equal, of leaders and standbys. */
   checkState(state: State, always: boolean): void {
     const { ledger } = this.#stage
+    if (this.#engine.isLost) return
     const { lastLsn } = position(state)
     holds(lastLsn <= ledger.lastLsn, 'a coordinator decides by the shared log', () => {
       return `${this.address} is at LSN ${lastLsn}, and the shared log at ${ledger.lastLsn}`
@@ -136,6 +140,7 @@ export class Membership {
 
   checkCopy({ entries, lastLsn, hash, checkpointLsn }: LogContents): void {
     const { ledger } = this.#stage
+    if (this.#engine.isLost) return
     holds(lastLsn <= ledger.lastLsn, 'a copy is a beginning of the shared log', () => {
       return `the copy of ${this.address} ends at LSN ${lastLsn}, the shared log at ${ledger.lastLsn}`
     })
