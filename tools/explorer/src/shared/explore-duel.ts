@@ -17,15 +17,15 @@ export const quickDuels: readonly DuelScope[] = [
 export const fullDuels: readonly DuelScope[] = [
   {
     name: 'two coordinators: messages lost',
-    budget: { submissions: 2, questions: 1, losses: 2, late: 0, restarts: 0, ticks: 8 },
+    budget: { submissions: 1, questions: 1, losses: 2, late: 0, restarts: 0, ticks: 5 },
   },
   {
     name: 'two coordinators: an append that arrives late',
-    budget: { submissions: 2, questions: 1, losses: 0, late: 1, restarts: 0, ticks: 10 },
+    budget: { submissions: 1, questions: 1, losses: 0, late: 1, restarts: 0, ticks: 8 },
   },
   {
     name: 'two coordinators: a restart',
-    budget: { submissions: 2, questions: 1, losses: 1, late: 0, restarts: 1, ticks: 7 },
+    budget: { submissions: 1, questions: 1, losses: 0, late: 0, restarts: 1, ticks: 6 },
   },
 ]
 

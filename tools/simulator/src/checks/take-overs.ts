@@ -1,7 +1,7 @@
 import type { DecodedEntry, Fate, Passage } from '@tenure/shared-log'
 import { holds } from '../violation.js'
 
-/** What a coordinator has read of the shared log, and heard of its end. */
+/** A coordinator's knowledge of the shared log: its last entry read, and when it was last heard of. */
 interface Reader {
   readonly sinceMs: number
   /** An append of the life before may still arrive. */

@@ -4,7 +4,7 @@ import type { LogChoice } from '../scenario/scenario.js'
 import type { LossCheck } from '../violation.js'
 import { addTally, emptyTally, type Failure, type Tally, tallyOfLost } from './tally.js'
 
-/** What a thread is told to play. */
+/** The instructions to a thread. */
 export interface SeedOrder {
   readonly seed: number
   readonly log: LogChoice

@@ -24,7 +24,7 @@ export interface SharedLogPlan {
   readonly ttlMs: number
   /** Maximum travel time of a message between a coordinator and the engine. */
   readonly engineMsMax: number
-  /** Of a thousand messages, so many are lost, and so many appends arrive after their sender gave up. */
+  /** Per thousand messages: how many are lost, and how many appends arrive after their sender gave up. */
   readonly lostPerThousand: number
   readonly latePerThousand: number
   readonly bytesMax: number

@@ -9,7 +9,7 @@ import type {
   SharedLogPlan,
 } from './scenario.js'
 
-/** One of so many scenarios has a shared log. */
+/** One scenario in this number has a shared log. */
 const oneOf = 4
 /** Loses what a standby has not read yet, or more. */
 const forgottenMax = 4
@@ -19,7 +19,7 @@ export function hasSharedLog(seed: number, log: LogChoice): boolean {
 }
 
 /**
- * The same scenario with several coordinators. Its random source is its own, so that scenarios with a
+ * Adds several coordinators to a scenario. The random source of this step is its own, so that scenarios with a
  * log of their own stay as they are.
  */
 export function onSharedLog(scenario: Scenario): Scenario {

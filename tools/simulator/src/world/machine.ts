@@ -353,7 +353,7 @@ export class Machine implements LifeHost {
     this.#endLife(life, this.#whenAgain(error, restartMs))
   }
 
-  /** What an operator does about an error of the shared log. */
+  /** The operator's reaction to an error of the shared log. */
   #whenAgain(error: unknown, downMs: number): number | undefined {
     switch (this.membership && codeOf(error)) {
       case 'LOG_LOST':

@@ -40,7 +40,7 @@ export class Stage {
   isTimeHonest = true
   /** Number of the coordinator's current life. */
   life = 0
-  /** On a shared log: the last record that a leader knows to be stored. Nobody was told of later ones. */
+  /** On a shared log: the last record that a leader knows to be stored. Later ones were not acknowledged. */
   #toldLsn: number | undefined
   readonly #decidedIn = new Map<number, number>()
   readonly #queues = new Map<string, readonly string[]>()

@@ -14,7 +14,7 @@ export interface WireListener {
 export interface Statement {
   readonly who: string
   readonly request: Request
-  /** The last LSN that anyone knew at the time of the request, and at the arrival of the answer. */
+  /** The last LSN known to any peer at the time of the request, and at the arrival of the answer. */
   readonly fromLsn: number
   toLsn: number
   /** The newest LSN that a checkpoint may have covered when the answer arrived. */
