@@ -24,11 +24,6 @@ type Mode = 'open' | 'closing' | 'closed' | 'failed'
 
 /** If a write takes longer than this, the next one runs in the thread pool. */
 const slowWriteMs = 1
-/**
- * A batch of this size is written in the thread pool as soon as it is reached. Meanwhile the loop
- * fills the next one, which takes about as long.
- */
-const pooledBatchBytes = 64 * 1024
 /** Maximum number of event loop turns for which a batch waits for more appends. */
 const gatheringTurnsMax = 4
 
@@ -133,10 +128,7 @@ export class Writer {
       batch.addAll(records, bytes)
       this.#nextLsn += records.length
     }
-    if (!this.#isBusy()) {
-      if (batch.bodyBytes < pooledBatchBytes) this.#schedule()
-      else this.#pump()
-    }
+    if (!this.#isBusy()) this.#schedule()
     return batch.durable
   }
 
@@ -323,7 +315,7 @@ export class Writer {
     // On a fast disk, writing on the event loop is faster than the round trip through the thread
     // pool, and most requests wait for this write anyway. A slow disk must not block the event
     // loop.
-    if (!this.#isDiskSlow && batch.bodyBytes < pooledBatchBytes) {
+    if (!this.#isDiskSlow) {
       try {
         writeFullyOnLoop(file, sealed.bytes, offset)
       } catch (error) {
