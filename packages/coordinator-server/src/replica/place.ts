@@ -35,7 +35,7 @@ export async function findPlace(
   const lastLsn = copy.nextLsn - 1
   if (last === 0) {
     if (lastLsn === 0) return { seq: 0, entry: undefined }
-    throw lost(lastLsn, 'it is empty')
+    throw lost(lastLsn, 'the shared log is empty')
   }
   const { seq, entry: found } = await placeThrough(shared, { first, last }, lastLsn)
   if (found === undefined) {
@@ -44,7 +44,8 @@ export async function findPlace(
     return { seq, entry: undefined }
   }
   await compare(found, seq, copy)
-  if (seq === last && endOf(found) < lastLsn) throw lost(lastLsn, `it ends at LSN ${endOf(found)}`)
+  if (seq === last && endOf(found) < lastLsn)
+    throw lost(lastLsn, `the shared log ends at LSN ${endOf(found)}`)
   return { seq, entry: found }
 }
 
@@ -106,7 +107,7 @@ async function compare(
       const expected = records[lsn - firstLsn]
       if (expected === undefined) return
       if (Buffer.compare(expected, record) === 0) continue
-      throw lost(lsn, `its entry ${seq} contains another record at that LSN`)
+      throw lost(lsn, `entry ${seq} of the shared log contains another record at that LSN`)
     }
   }
 }

@@ -332,7 +332,10 @@ export class Replica implements CommitLog {
   #refuseLoss(last: number, copies: readonly CopyEnd[]): void {
     for (const { seq, chain } of [this.end, ...copies]) {
       if (seq > last) {
-        throw lost(this.#durableLsn, `it ends at entry ${last}, and a copy has entry ${seq}`)
+        throw lost(
+          this.#durableLsn,
+          `the shared log ends at entry ${last}, and a copy has entry ${seq}`,
+        )
       }
       const areKnown = chain !== undefined && this.#chain !== undefined
       if (seq === this.#seq && areKnown && chain !== this.#chain) {
@@ -498,7 +501,7 @@ export class Replica implements CommitLog {
   async #explainOvertaken(): Promise<Error> {
     const last = await this.#lastSeq()
     if (last !== undefined && last < this.#seq) {
-      return lost(this.#durableLsn, `it ends at entry ${last} instead of ${this.#seq}`)
+      return lost(this.#durableLsn, `the shared log ends at entry ${last} instead of ${this.#seq}`)
     }
     return new CoordinatorError(
       'LEADERSHIP_LOST',

@@ -15,7 +15,7 @@ export const whatif = defineVerb({
   examples: [
     {
       line: 'tenure log whatif ./tenure-data --lease-duration 15s',
-      help: 'Show how many leases would not have expired, and the recovery time after a lost worker.',
+      help: 'Show which leases would have expired with 15 seconds, and the recovery time after a lost worker.',
     },
     {
       line: 'tenure log whatif ./tenure-data --max-retries 5 --backoff exponential --backoff-delay 1s',
