@@ -61,6 +61,17 @@ t.test('a copy begins with a checkpoint alone, and continues after it', async (t
   t.match({ ...reader }, { logId: shared.logId, firstLsn: 41, checkpointLsn: 40 })
 })
 
+t.test('a copy closes in an epoch without records before its next segment is ready', async (t) => {
+  const world = await seeded()
+  const log = await world.open(asCopy)
+  await log.append(41, [Buffer.from('a record')])
+  log.enterEpoch(8)
+  await log.close()
+  const again = await world.open(asCopy)
+  t.equal(again.nextLsn, 42)
+  await again.close()
+})
+
 t.test('a copy rolls, makes checkpoints and truncates like any log', async (t) => {
   const world = await seeded()
   const log = await world.open(asCopy)

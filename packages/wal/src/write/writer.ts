@@ -431,6 +431,8 @@ export class Writer {
   async #writeMark(): Promise<void> {
     const fits = this.#tail.fits(0)
     if (this.#isMarked || !fits || this.#isBusy() || this.#batches.filling !== undefined) return
+    // A mark begins no segment for a new epoch: there may be none ready, and after `close` none will be.
+    if (this.#batches.sharedEpoch !== this.#tail.sharedEpoch) return
     // Never spend reserved space on a mark.
     if (this.#budget.refusal(0, 'high') !== undefined) return
     const mark = this.#batches.begin(this.#tail.durableLsn + 1)

@@ -108,8 +108,7 @@ export class TakeOvers {
     if (reader === undefined || this.#nowMs() - reader.formerEndMs < lateMsMax) return
     const { range, heardMs, isLive } = reader
     if (before.entry.kind !== 'resign') {
-      const askedMs = range?.last === seq - 1 ? range.askedMs : 0
-      const isTold = askedMs - heardMs >= this.#ttlMs / rateMax - 1
+      const isTold = range?.last === seq - 1 && range.askedMs >= heardMs
       holds(isTold, 'only silence deposes a coordinator', says('the engine was not asked after it'))
     }
     if (!isLive) return

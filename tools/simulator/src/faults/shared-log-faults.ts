@@ -63,7 +63,10 @@ export const sharedLogFaults: readonly Fault[] = [
   },
   {
     name: 'a forgotten state ends the coordinator',
-    test: [checkpoints, 'a checkpoint older than the own history proves nothing, and stops nobody'],
+    test: [
+      checkpoints,
+      'a checkpoint older than the own history proves nothing, and stops no coordinator',
+    ],
     edits: keeper("error.code === 'WAL_FORGOTTEN'", 'false'),
   },
 ]

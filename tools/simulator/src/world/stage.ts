@@ -36,7 +36,7 @@ export class Stage {
   coveredLsn = 0
   /** No more faults happen. */
   isHealed = false
-  /** No wall clock was set. */
+  /** No wall clock was set, and those of several coordinators agree. */
   isTimeHonest = true
   /** Number of the coordinator's current life. */
   life = 0
@@ -56,7 +56,10 @@ export class Stage {
     for (const operation of scenario.operations) {
       if (operation.kind === 'submit') this.#plans.set(operation.number, operation.task)
     }
-    if (scenario.sharedLog !== undefined) this.#toldLsn = 0
+    if (scenario.sharedLog !== undefined) {
+      this.#toldLsn = 0
+      this.isTimeHonest = scenario.sharedLog.aheadMs.every((aheadMs) => aheadMs === 0)
+    }
   }
 
   /** A random source for each purpose, so that a change in one place does not affect the others. */
