@@ -165,7 +165,6 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
   })
   lifetime.defer(() => maintenance.cancel())
   tick()
-  lifetime.defer(() => readiness.ending())
   return {
     port: listener.port,
     httpPort: http?.port,

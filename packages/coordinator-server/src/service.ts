@@ -96,6 +96,8 @@ export async function serve(
   })
   peers.setStanding({ role: 'active', coordinator, welcome: welcome(settings, log, epoch) })
   running.readiness.ready(recovery)
+  // Told before requests are drained.
+  lifetime.defer(() => running.readiness.ending())
   const { port } = listener
   const { replayed } = running
   const httpPort = running.http?.port

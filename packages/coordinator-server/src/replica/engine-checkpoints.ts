@@ -63,13 +63,13 @@ export class EngineCheckpoints {
     const range = await shared.range()
     if (range.bytes * 2 < range.bytesMax) return
     const [newest = 0, older] = await shared.checkpoints.list()
-    if (await this.#isDue(newest)) await this.#put()
+    if (this.#isDue(newest)) await this.#put()
     else if (!replica.isLeading) await this.#compare(newest)
     else if (older !== undefined) await this.#truncate(range, newest, older)
   }
 
   /** The standby puts its newest checkpoint immediately; the leader does if no standby did for a minute. */
-  async #isDue(newest: number): Promise<boolean> {
+  #isDue(newest: number): boolean {
     const { replica, copy, nowMs } = this.#parts
     if (copy.checkpointLsn <= newest) {
       this.#missingSinceMs = undefined
@@ -80,13 +80,15 @@ export class EngineCheckpoints {
   }
 
   async #put(): Promise<void> {
-    const { shared, copy } = this.#parts
+    const { shared, copy, dataDir, disk } = this.#parts
     const lsn = copy.checkpointLsn
-    const state = await readState(copy.readCheckpoint())
+    // By its LSN: the copy can get a newer checkpoint between the two readings.
+    const reader = await openReadOnly(dataDir, { disk })
+    const state = await readState(reader.readCheckpoint(lsn))
     const stateHash = hashState(state)
     const clockMs = position(state).lastAt
     const facts: CheckpointFacts = { lsn, sharedEpoch: copy.sharedEpoch, clockMs, stateHash }
-    await shared.checkpoints.write(lsn, withFacts(facts, copy.readCheckpoint()))
+    await shared.checkpoints.write(lsn, withFacts(facts, reader.readCheckpoint(lsn)))
     this.#ownHashes.set(lsn, stateHash)
   }
 

@@ -111,6 +111,7 @@ export class Replica implements CommitLog {
   #number = 0
   #nextLsn: number
   #durableLsn: number
+  #isScheduled = false
   #uncopied = 0
   #copied: Promise<void> = Promise.resolve()
 
@@ -394,8 +395,6 @@ export class Replica implements CommitLog {
     await this.#parts.shared.close()
   }
 
-  #isScheduled = false
-
   /** Sends after all input that is ready has been handled, so that it shares one entry. */
   #schedule(): void {
     if (this.#isScheduled || this.#outgoing.isSent) return
@@ -412,7 +411,8 @@ export class Replica implements CommitLog {
     if (entry === undefined) return
     try {
       const kind = entry.records.length === 0 ? 'empty' : 'records'
-      const outcome = await this.#append(kind, { ...entry, address: '', records: entry.records })
+      const { records, firstLsn } = entry
+      const outcome = await this.#append(kind, { records, firstLsn, address: '' })
       if (outcome === 'overtaken') this.#fail(await this.#explainOvertaken())
       else this.#stored(entry)
     } catch (error) {
