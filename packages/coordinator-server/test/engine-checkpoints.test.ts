@@ -1,4 +1,4 @@
-import { encodeState } from '@tenure/state-machine'
+import { createState, encodeState, hashState } from '@tenure/state-machine'
 import t from 'tap'
 import { EngineCheckpoints, seedIfNew } from '../src/replica/engine-checkpoints.js'
 import { Cluster, identity, type Node } from './cluster.js'
@@ -113,11 +113,14 @@ t.test('a checkpoint of another state removes nothing, and stops the standby', a
   await submit(cluster, leader, 10)
   await makeCheckpoint(standby)
   await keeperOf(standby).tick()
-  for (const [lsn, [facts, ...rest]] of cluster.engine.checkpoints) {
-    const text = Buffer.from(facts!)
-      .toString()
-      .replace(/"stateHash":"./, '"stateHash":"_')
-    cluster.engine.checkpoints.set(lsn, [Buffer.from(text), ...rest])
+  const other = createState()
+  for (const [lsn, [facts]] of cluster.engine.checkpoints) {
+    const otherFacts = {
+      ...JSON.parse(Buffer.from(facts!).toString()),
+      stateHash: hashState(other),
+    }
+    const chunks = [Buffer.from(JSON.stringify(otherFacts)), ...encodeState(other)]
+    cluster.engine.checkpoints.set(lsn, chunks)
   }
   await keeperOf(leader).tick()
   t.equal(cluster.engine.range.first, 1)
@@ -151,6 +154,26 @@ t.test(
     await cluster.stop()
   },
 )
+
+t.test('a checkpoint that was damaged removes nothing, and stops no coordinator', async (t) => {
+  const { cluster, leader, standby, failures, keeperOf } = await halfFull()
+  await makeCheckpoint(standby)
+  await keeperOf(standby).tick()
+  await submit(cluster, leader, 10)
+  await makeCheckpoint(standby)
+  await keeperOf(standby).tick()
+  for (const [lsn, [facts, ...rest]] of cluster.engine.checkpoints) {
+    const text = Buffer.from(facts!)
+      .toString()
+      .replace(/"stateHash":"./, '"stateHash":"_')
+    cluster.engine.checkpoints.set(lsn, [Buffer.from(text), ...rest])
+  }
+  await keeperOf(leader).tick()
+  await keeperOf(standby).tick()
+  t.equal(cluster.engine.range.first, 1)
+  t.same(failures, [])
+  await cluster.stop()
+})
 
 t.test('a new node without a checkpoint to begin with says what to do', async (t) => {
   const { cluster } = await halfFull()

@@ -114,14 +114,15 @@ export class EngineCheckpoints {
   }
 
   /**
-   * Whether the checkpoint reads back, and holds the state that this node has at its LSN. `undefined` if
-   * this node no longer knows that state.
+   * Whether the checkpoint holds the state that this node has at its LSN. `undefined` if it does not read
+   * back as it was written, or if this node no longer knows that state.
    */
   async #isEqual(lsn: number): Promise<boolean | undefined> {
     const chunks = this.#parts.shared.checkpoints.read(lsn)
     const { facts, rest } = await splitFacts(chunks)
     const hash = hashState(await readState(rest))
-    if (hash !== facts.stateHash) return false
+    // Damaged on its way: it proves nothing about this node.
+    if (hash !== facts.stateHash) return undefined
     const own = await this.#ownHash(lsn)
     return own === undefined ? undefined : own === hash
   }
